@@ -1,0 +1,84 @@
+# Everything a developer does, by name. The commands of the test tiers stand in tools/test_tiers.py.
+
+JOBS ?= $(shell nproc)
+SEED ?= 1
+MUSTER := build/release/muster
+TIERS := tools/test_tiers.py --jobs $(JOBS)
+BENCHES := plan fgd growth
+SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run build dev test unit scenarios rewrite mutate properties sim fuzz soak \
+        bench bench-plan bench-fgd bench-growth lint format docs-check clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup:  ## install what is missing (Debian 12, apt)
+	@tools/setup.sh
+
+build:  ## build/release/muster, as users run it
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS)
+
+dev:  ## build/dev: quick to build, easy to debug
+	@cmake --preset dev --log-level=WARNING
+	@cmake --build --preset dev -j $(JOBS)
+
+run: build  ## run the demonstration: a generated fleet in the simulator
+	$(MUSTER) sim run --generate demo
+
+test: setup  ## everything CI runs: all tiers, with a table of times at the end
+	@$(TIERS)
+
+unit:  ## unit tests (ASan)
+	@$(TIERS) unit
+
+scenarios:  ## scenario files, tests/scenarios (ASan)
+	@$(TIERS) scenarios
+
+rewrite: build  ## record the scenarios' output again; the diff is the review
+	$(MUSTER) scenario rewrite tests/scenarios
+	@git --no-pager diff --stat -- tests/scenarios
+
+mutate:  ## switch each scheduling rule off in turn; a scenario must notice
+	@$(TIERS) mutate
+
+properties:  ## random histories against the invariants (ASan)
+	@$(TIERS) properties
+
+sim: build  ## one simulated history with faults, SEED=1 unless given
+	$(MUSTER) sim run --seed $(SEED)
+
+fuzz:  ## the parsers, a short run (ASan, libFuzzer)
+	@$(TIERS) fuzz
+
+soak: build  ## the long tests: ctest label soak
+	@ctest --preset release -L '^soak$$' --no-tests=error
+
+bench: $(BENCHES:%=bench-%)  ## all benchmarks
+
+bench-plan: build  ## time of a planning round
+	@tools/run_bench.sh plan
+
+bench-fgd: build  ## fragmentation against the published traces
+	@tools/run_bench.sh fgd
+
+bench-growth: build  ## how time and memory grow with the fleet
+	@tools/run_bench.sh growth
+
+lint:  ## layers, documents, formatting, clang-tidy
+	@tools/check_layers.py
+	@tools/check_docs.py
+	@clang-format-19 --dry-run --Werror $(SOURCES)
+	@cmake --preset lint --log-level=WARNING
+	@run-clang-tidy-19 -quiet -j $(JOBS) -p build/lint '/(src|apps|tests)/.*\.cc$$'
+
+format:  ## clang-format over all sources
+	@clang-format-19 -i $(SOURCES)
+
+docs-check:  ## do the documents speak of what exists
+	@tools/check_docs.py
+
+clean:  ## remove build/ and out/
+	rm -rf build out

@@ -1,0 +1,145 @@
+# How Muster's targets are made. Files are found by name and place: adding one needs no edit here.
+#
+#   muster_library(NAME [DEPS lib...] [LIBS target...])
+#     src/NAME/**.cc become the library muster_NAME, its *_test.cc the tests muster_NAME_test
+#   muster_app(NAME [DEPS lib...] [LIBS target...])
+#     apps/NAME/**.cc become build/<preset>/NAME
+#   muster_gtest(TARGET LABEL label SOURCES file... [DEPS lib...] [LIBS target...] [TIMEOUT s])
+#   muster_command_test(NAME LABEL label COMMAND ... [TIMEOUT s])
+#   muster_bench(NAME SOURCES file... [DEPS lib...] [LIBS target...])
+#     becomes build/<preset>/bin/bench_NAME, run by `make bench-NAME`
+#   muster_fuzz(NAME SOURCES file... [DEPS lib...] [LIBS target...] [RUNS n])
+#     a libFuzzer target, in the asan preset only
+#
+# DEPS are names of src/ folders, LIBS are CMake targets. Tests run in the root of the source tree.
+# Labels: tidy unit scenario property sim fuzz contract cli (`make test` runs them), soak (by hand).
+
+include(GoogleTest)
+
+# The headers nearly every file uses, compiled once; every target reuses it.
+function(muster_precompile)
+  if(NOT MUSTER_PCH)
+    return()
+  endif()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/pch/pch.cc CONTENT "// Makes the precompiled header.\n")
+  add_library(muster_pch OBJECT ${CMAKE_BINARY_DIR}/pch/pch.cc)
+  target_link_libraries(muster_pch PRIVATE fmt::fmt)
+  target_precompile_headers(muster_pch PRIVATE
+    <algorithm> <array> <chrono> <compare> <cstddef> <cstdint> <functional> <limits> <map> <memory>
+    <optional> <set> <span> <string> <string_view> <tuple> <type_traits> <unordered_map> <utility>
+    <variant> <vector> <fmt/format.h>)
+endfunction()
+
+function(muster_configure_target TARGET)
+  target_include_directories(${TARGET} PRIVATE ${CMAKE_SOURCE_DIR})
+  if(TARGET muster_pch)
+    target_precompile_headers(${TARGET} REUSE_FROM muster_pch)
+  endif()
+endfunction()
+
+function(muster_link TARGET)
+  foreach(DEP IN LISTS ARGN)
+    target_link_libraries(${TARGET} PRIVATE muster_${DEP})
+  endforeach()
+endfunction()
+
+function(muster_library NAME)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${NAME}/*.cc)
+  set(TESTS ${SOURCES})
+  list(FILTER SOURCES EXCLUDE REGEX "_(test|bench)\\.cc$")
+  list(FILTER TESTS INCLUDE REGEX "_test\\.cc$")
+
+  set(PUBLIC_DEPS fmt::fmt)
+  foreach(DEP IN LISTS ARG_DEPS)
+    list(APPEND PUBLIC_DEPS muster_${DEP})
+  endforeach()
+  if(SOURCES)
+    add_library(muster_${NAME} STATIC ${SOURCES})
+    target_include_directories(muster_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(muster_${NAME} PUBLIC ${PUBLIC_DEPS} PRIVATE ${ARG_LIBS})
+    muster_configure_target(muster_${NAME})
+  else()  # headers only, or the folder is not there yet
+    add_library(muster_${NAME} INTERFACE)
+    target_include_directories(muster_${NAME} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(muster_${NAME} INTERFACE ${PUBLIC_DEPS})
+  endif()
+  if(TESTS)
+    muster_gtest(muster_${NAME}_test LABEL unit SOURCES ${TESTS} DEPS ${NAME} LIBS ${ARG_LIBS}
+      PREFIX ${NAME}.)
+  endif()
+endfunction()
+
+function(muster_app NAME)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/${NAME}/*.cc)
+  list(FILTER SOURCES EXCLUDE REGEX "_(test|bench)\\.cc$")
+  if(NOT SOURCES)
+    message(STATUS "apps/${NAME} has no sources: no ${NAME} binary")
+    return()
+  endif()
+  add_executable(${NAME} ${SOURCES})
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  muster_configure_target(${NAME})
+  muster_link(${NAME} ${ARG_DEPS})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LIBS})
+endfunction()
+
+function(muster_gtest TARGET)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX" "SOURCES;DEPS;LIBS" ${ARGN})
+  if(NOT ARG_LABEL OR NOT ARG_SOURCES)
+    message(FATAL_ERROR "muster_gtest(${TARGET}) needs LABEL and SOURCES")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_PREFIX)
+    set(ARG_PREFIX ${ARG_LABEL}.)
+  endif()
+  add_executable(${TARGET} ${ARG_SOURCES})
+  muster_configure_target(${TARGET})
+  muster_link(${TARGET} ${ARG_DEPS})
+  target_link_libraries(${TARGET} PRIVATE ${ARG_LIBS} GTest::gtest_main GTest::gmock)
+  gtest_discover_tests(${TARGET}
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${ARG_PREFIX}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+function(muster_command_test NAME)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT ARG_LABEL OR NOT ARG_COMMAND)
+    message(FATAL_ERROR "muster_command_test(${NAME}) needs LABEL and COMMAND")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_test(NAME ${NAME} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+function(muster_bench NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  add_executable(bench_${NAME} ${ARG_SOURCES})
+  muster_configure_target(bench_${NAME})
+  muster_link(bench_${NAME} ${ARG_DEPS})
+  target_link_libraries(bench_${NAME} PRIVATE ${ARG_LIBS} benchmark::benchmark)
+endfunction()
+
+function(muster_fuzz NAME)
+  cmake_parse_arguments(ARG "" "RUNS" "SOURCES;DEPS;LIBS" ${ARGN})
+  if(NOT MUSTER_SANITIZE MATCHES fuzzer-no-link)
+    return()
+  endif()
+  if(NOT ARG_RUNS)
+    set(ARG_RUNS 20000)
+  endif()
+  add_executable(fuzz_${NAME} ${ARG_SOURCES})
+  muster_configure_target(fuzz_${NAME})
+  muster_link(fuzz_${NAME} ${ARG_DEPS})
+  target_link_libraries(fuzz_${NAME} PRIVATE ${ARG_LIBS})
+  target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+  muster_command_test(fuzz.${NAME} LABEL fuzz TIMEOUT 300
+    COMMAND fuzz_${NAME} -runs=${ARG_RUNS} -seed=1 -print_final_stats=1
+      -artifact_prefix=${CMAKE_BINARY_DIR}/)
+endfunction()

@@ -1,0 +1,169 @@
+// Everything that changes the world is an event. Books (what people asked, what Muster decided,
+// what came of it) are journaled; sight (nodes, foreign pods, health) is not. A decision of the
+// planner is an event as well: Plan holds Decisions, the control loop commits them and applies them
+// like any other event.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/queue.h"
+
+namespace muster::model {
+
+// ---- what people ask
+struct JobSubmitted {
+  JobSpec spec;
+  std::uint64_t seq = 0;
+};
+struct JobCancelled {
+  std::string job;
+};
+struct JobHeld {
+  std::string job;
+};
+struct JobReleased {
+  std::string job;
+};
+struct PriorityChanged {
+  std::string job;
+  int priority = 0;
+};
+struct QueueChanged {
+  std::string job;
+  std::string queue;
+};
+struct QueueSet {
+  QueueSpec spec;
+};
+struct QueueRemoved {
+  std::string queue;
+};
+struct PoolSet {
+  PoolSpec spec;
+};
+struct FleetPoolSet {
+  FleetPoolSpec spec;
+};
+struct ClusterSet {
+  ClusterSpec spec;
+};
+struct ClusterLeft {
+  std::string cluster;
+};
+
+// ---- what the planner decides
+struct PodPlace {
+  std::uint32_t set = 0;  // index in Gang::sets
+  std::string node;
+  std::string gpu_type;       // empty without GPUs
+  std::uint32_t devices = 0;  // bit i: device i of the node
+  std::uint16_t each = 0;     // thousandths taken of each of them
+  friend bool operator==(const PodPlace&, const PodPlace&) = default;
+};
+struct Placed {
+  std::string job;
+  std::uint32_t attempt = 0;
+  std::string cluster;
+  std::string pool;
+  std::vector<PodPlace> pods;
+};
+enum class StopWhy { Priority, Reclaim, Drain, RunLimit, ClusterLost };
+/// Ends an attempt. Preemption and drain return the job to its queue; RunLimit fails it;
+/// ClusterLost starts it again elsewhere at once because its owner chose `rerun`.
+struct Stopped {
+  std::string job;
+  std::uint32_t attempt = 0;
+  StopWhy why = StopWhy::Priority;
+  std::string beneficiary;  // for Priority and Reclaim: the job that fits because of it
+};
+/// Nodes kept for a job from `start` on. `preempting`: its victims are on their way out.
+struct Reserved {
+  std::string job;
+  std::string cluster;
+  Time start;
+  bool preempting = false;
+  std::vector<std::string> nodes;
+};
+struct ReservationDropped {
+  std::string job;
+};
+enum class FailWhy { DependencyFailed, DeadlinePassed, RetriesExhausted };
+struct GivenUp {
+  std::string job;
+  FailWhy why = FailWhy::DependencyFailed;
+};
+
+// ---- what came of it
+struct Started {
+  std::string job;
+  std::uint32_t attempt = 0;
+};
+struct Finished {
+  std::string job;
+  std::uint32_t attempt = 0;
+  bool success = true;
+};
+/// The attempt did not come to run (conflict, node lost, not ready in time): whole gang back to the
+/// queue after a pause.
+struct StartFailed {
+  std::string job;
+  std::uint32_t attempt = 0;
+  Time not_before;
+};
+/// A stopped attempt's pods are gone.
+struct Gone {
+  std::string job;
+  std::uint32_t attempt = 0;
+};
+struct Checkpointed {
+  std::string job;
+};
+struct ClusterHealth {
+  std::string cluster;
+  Health health = Health::Ready;
+};
+
+// ---- sight
+struct NodeSeen {
+  std::string cluster;
+  NodeSpec node;
+};
+struct NodeGone {
+  std::string cluster;
+  std::string node;
+};
+struct ForeignPodSeen {
+  std::string cluster;
+  ForeignPod pod;
+};
+struct ForeignPodGone {
+  std::string cluster;
+  std::string uid;
+};
+
+/// Time has passed: jobs whose start-after or pause is over join their lines.
+struct Ticked {};
+
+using Decision = std::variant<Placed, Stopped, Reserved, ReservationDropped, GivenUp>;
+using EventBody =
+    std::variant<JobSubmitted, JobCancelled, JobHeld, JobReleased, PriorityChanged, QueueChanged,
+                 QueueSet, QueueRemoved, PoolSet, FleetPoolSet, ClusterSet, ClusterLeft, Placed,
+                 Stopped, Reserved, ReservationDropped, GivenUp, Started, Finished, StartFailed,
+                 Gone, Checkpointed, ClusterHealth, NodeSeen, NodeGone, ForeignPodSeen,
+                 ForeignPodGone, Ticked>;
+
+struct Event {
+  Time at;
+  EventBody body;
+};
+
+EventBody to_event(Decision decision);
+
+}  // namespace muster::model

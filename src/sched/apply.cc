@@ -1,0 +1,428 @@
+// How each event changes the world. One function per event; each first asks whether the event still
+// applies.
+#include <algorithm>
+
+#include "sched/estimate.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+namespace {
+
+using model::JobState;
+
+class Applier {
+ public:
+  Applier(World& world, const Policy& policy, Time at) : w_(world), policy_(policy), at_(at) {}
+
+  // ---- what people ask
+  bool operator()(const model::JobSubmitted& e) {
+    if (!w_.find_job(e.spec.id).is_none()) return false;
+    Job job;
+    job.id = e.spec.id;
+    job.seq = e.seq;
+    job.queue = w_.quota.find_or_make(e.spec.queue);
+    for (const auto& name : e.spec.extra_queues)
+      job.extra_queues.push_back(w_.quota.find_or_make(name));
+    job.shape = w_.shapes.intern(e.spec.gang);
+    for (const SetRec& set : w_.shapes[job.shape].sets) w_.shapes.expect(set.pod, set.count);
+    job.priority = e.spec.priority;
+    job.state = e.spec.held ? JobState::Held : JobState::Waiting;
+    job.user = w_.text_id(e.spec.user);
+    job.name = w_.text_id(e.spec.name);
+    job.submitted = at_;
+    job.eligible_at = e.spec.start_after;
+    job.deadline = e.spec.deadline;
+    job.run_limit = e.spec.run_limit;
+    if (policy_.rules.has(Rule::Dependencies)) job.depends_on = unmet(e.spec.depends_on);
+    const JobSlot slot = w_.add_job(std::move(job));
+    for (const auto& id : w_.job(slot).depends_on) {
+      w_.dependents[id].push_back(slot);
+      const JobSlot other = w_.find_job(id);
+      if (!other.is_none() && model::is_final(w_.job(other).state)) w_.doomed.insert(slot);
+    }
+    wait(slot);
+    const Estimate first = estimate(w_, slot, policy_, at_);
+    Job& added = w_.job(slot);
+    added.first_low = first.low;
+    added.first_expected = first.expected;
+    added.first_high = first.high;
+    return true;
+  }
+  bool operator()(const model::JobCancelled& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || model::is_final(w_.job(slot).state)) return false;
+    Job& job = w_.job(slot);
+    if (!job.active) {
+      finish(slot, JobState::Cancelled);
+      return true;
+    }
+    if (job.active->cancelled) return false;
+    job.active->cancelled = true;
+    job.active->stopping = true;
+    move(slot, JobState::Stopping);
+    return true;
+  }
+  bool operator()(const model::JobHeld& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).state != JobState::Waiting) return false;
+    stop_waiting(slot);
+    move(slot, JobState::Held);
+    return true;
+  }
+  bool operator()(const model::JobReleased& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).state != JobState::Held) return false;
+    move(slot, JobState::Waiting);
+    wait(slot);
+    return true;
+  }
+  bool operator()(const model::PriorityChanged& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || model::is_final(w_.job(slot).state) ||
+        w_.job(slot).priority == e.priority) {
+      return false;
+    }
+    w_.dequeue(slot);
+    w_.job(slot).priority = e.priority;
+    w_.enqueue(slot);
+    w_.changes.everything = true;  // a running job's priority decides who may evict it
+    return true;
+  }
+  bool operator()(const model::QueueChanged& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).active || model::is_final(w_.job(slot).state)) return false;
+    const QueueId queue = w_.quota.find_or_make(e.queue);
+    if (queue == w_.job(slot).queue) return false;
+    drop_reservation(slot);
+    w_.dequeue(slot);
+    w_.job(slot).queue = queue;
+    w_.enqueue(slot);
+    return true;
+  }
+  bool operator()(const model::QueueSet& e) {
+    w_.quota.set(e.spec);
+    w_.changes.everything = true;
+    return true;
+  }
+  bool operator()(const model::QueueRemoved& e) {
+    w_.quota.remove(e.queue);
+    w_.changes.everything = true;
+    return true;
+  }
+  bool operator()(const model::PoolSet& e) {
+    w_.set_pool(e.spec);
+    return true;
+  }
+  bool operator()(const model::FleetPoolSet& e) {
+    w_.set_fleet_pool(e.spec);
+    return true;
+  }
+  bool operator()(const model::ClusterSet& e) {
+    w_.fleet.set_cluster(e.spec);
+    w_.changes.everything = true;
+    return true;
+  }
+  bool operator()(const model::ClusterLeft& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none() || !w_.fleet.cluster(id).joined) return false;
+    const std::vector<NodeId> nodes = w_.fleet.cluster(id).nodes;
+    for (const NodeId node : nodes)
+      w_.fleet.lose_node(id, w_.fleet.node(node).spec.name, w_.shapes);
+    w_.fleet.cluster(id).joined = false;
+    w_.changes.everything = true;
+    return true;
+  }
+
+  // ---- what the planner decided
+  bool operator()(const model::Placed& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).state != JobState::Waiting ||
+        e.attempt != w_.job(slot).attempt + 1) {
+      return false;
+    }
+    const ClusterId cluster = w_.fleet.find_cluster(e.cluster);
+    if (cluster.is_none()) return false;
+    Job& job = w_.job(slot);
+    score_estimate(w_.estimate_score, job, at_);
+    const Shape& shape = w_.shapes[job.shape];
+    Active active;
+    active.cluster = cluster;
+    active.placed_at = at_;
+    std::vector<int> counts(shape.sets.size(), 0);
+    std::vector<TypeId> types(shape.sets.size(), TypeId{0});
+    for (const model::PodPlace& place : e.pods) {
+      PodOn pod;
+      pod.job = slot;
+      pod.set = place.set;
+      pod.pod = shape.sets[place.set].pod;
+      pod.node = w_.fleet.node_for(cluster, place.node);
+      pod.devices = place.devices;
+      pod.each = place.each;
+      active.pods.push_back(pod);
+      ++counts[place.set];
+      types[place.set] = w_.fleet.type_id(place.gpu_type);
+    }
+    active.charges = w_.charges(shape, counts, types, policy_);
+    drop_reservation(slot);
+    stop_waiting(slot);
+    w_.job(slot).attempt = e.attempt;
+    w_.start(slot, std::move(active), at_, policy_);
+    move(slot, JobState::Starting);
+    return true;
+  }
+  bool operator()(const model::Stopped& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt) || w_.job(slot).active->stopping) return false;
+    Job& job = w_.job(slot);
+    if (e.why == model::StopWhy::ClusterLost) {
+      w_.run_limits.erase({run_limit_end(job), slot});
+      Active left = *job.active;
+      back_to_queue(slot, Time{0});
+      // The old pods may still run: they keep their nodes until the cluster says otherwise.
+      for (const PodOn& pod : left.pods) w_.fleet.occupy(pod, w_.shapes);
+      w_.add_orphan({slot, e.attempt, std::move(left)});
+      return true;
+    }
+    job.active->stopping = true;
+    job.active->stop = e.why;
+    move(slot, JobState::Stopping);
+    return true;
+  }
+  bool operator()(const model::Reserved& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    const ClusterId cluster = w_.fleet.find_cluster(e.cluster);
+    if (slot.is_none() || cluster.is_none() || w_.job(slot).state != JobState::Waiting)
+      return false;
+    drop_reservation(slot);
+    Reservation reservation{slot, cluster, e.start, e.preempting, {}};
+    for (const auto& name : e.nodes) {
+      const NodeId node = w_.fleet.node_for(cluster, name);
+      if (w_.fleet.node(node).reserved.is_none()) reservation.nodes.push_back(node);
+    }
+    w_.add_reservation(reservation);
+    return true;
+  }
+  bool operator()(const model::ReservationDropped& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).reservation.is_none()) return false;
+    drop_reservation(slot);
+    return true;
+  }
+  bool operator()(const model::GivenUp& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || w_.job(slot).active || model::is_final(w_.job(slot).state)) return false;
+    finish(slot, JobState::Failed);
+    return true;
+  }
+
+  // ---- what came of it
+  bool operator()(const model::Started& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt) || w_.job(slot).state != JobState::Starting) return false;
+    Job& job = w_.job(slot);
+    job.active->started_at = at_;
+    job.active->checkpoint_at = at_;
+    if (job.run_limit.ms > 0) w_.run_limits.emplace(run_limit_end(job), slot);
+    move(slot, JobState::Running);
+    return true;
+  }
+  bool operator()(const model::Finished& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt)) return orphan_gone(slot, e.attempt);
+    Job& job = w_.job(slot);
+    const Active& active = *job.active;
+    if (!active.started_at.is_never() && e.success) w_.learn_run_time(job, at_ - active.started_at);
+    if (job.state == JobState::Stopping && !e.success)
+      return operator()(model::Gone{e.job, e.attempt});
+    if (!e.success && !active.cancelled &&
+        job.failures < static_cast<std::uint32_t>(w_.shapes[job.shape].gang.max_retries)) {
+      ++job.failures;
+      back_to_queue(slot, Time{0});
+      return true;
+    }
+    free(slot);
+    finish(slot, e.success ? JobState::Succeeded : JobState::Failed);
+    return true;
+  }
+  bool operator()(const model::StartFailed& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt)) return orphan_gone(slot, e.attempt);
+    if (w_.job(slot).active->stopping) return operator()(model::Gone{e.job, e.attempt});
+    back_to_queue(slot, e.not_before);
+    return true;
+  }
+  bool operator()(const model::Gone& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt)) return orphan_gone(slot, e.attempt);
+    const Active& active = *w_.job(slot).active;
+    if (!active.stopping) return operator()(model::StartFailed{e.job, e.attempt, at_});
+    if (active.cancelled || active.stop == model::StopWhy::RunLimit) {
+      const JobState end = active.cancelled ? JobState::Cancelled : JobState::Failed;
+      free(slot);
+      finish(slot, end);
+    } else {
+      back_to_queue(slot, Time{0});
+    }
+    return true;
+  }
+  bool operator()(const model::Checkpointed& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (slot.is_none() || !w_.job(slot).active || w_.job(slot).active->checkpoint_at >= at_)
+      return false;
+    w_.job(slot).active->checkpoint_at = at_;
+    return true;
+  }
+  bool operator()(const model::ClusterHealth& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none() || w_.fleet.cluster(id).health == e.health) return false;
+    w_.fleet.cluster(id).health = e.health;
+    w_.fleet.cluster(id).health_since = at_;
+    w_.changes.everything = true;
+    return true;
+  }
+
+  // ---- sight
+  bool operator()(const model::NodeSeen& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none()) return false;
+    w_.fleet.see_node(id, e.node, w_.shapes);
+    return true;
+  }
+  bool operator()(const model::NodeGone& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none()) return false;
+    w_.fleet.lose_node(id, e.node, w_.shapes);
+    w_.changes.everything = true;
+    return true;
+  }
+  bool operator()(const model::ForeignPodSeen& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none()) return false;
+    w_.fleet.see_foreign(id, e.pod, w_.shapes);
+    return true;
+  }
+  bool operator()(const model::ForeignPodGone& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none()) return false;
+    w_.fleet.lose_foreign(id, e.uid, w_.shapes);
+    return true;
+  }
+
+  bool operator()(const model::Ticked&) {
+    while (!w_.eligible_at.empty() && w_.eligible_at.begin()->first <= at_) {
+      const JobSlot slot = w_.eligible_at.begin()->second;
+      w_.eligible_at.erase(w_.eligible_at.begin());
+      w_.enqueue(slot);
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::string> unmet(const std::vector<std::string>& ids) const {
+    std::vector<std::string> left;
+    for (const auto& id : ids) {
+      const JobSlot other = w_.find_job(id);
+      if (other.is_none() || w_.job(other).state != JobState::Succeeded) left.push_back(id);
+    }
+    return left;
+  }
+
+  bool is_current(JobSlot slot, std::uint32_t attempt) const {
+    return !slot.is_none() && w_.job(slot).active && w_.job(slot).attempt == attempt;
+  }
+
+  static Time run_limit_end(const Job& job) {
+    return job.run_limit.ms > 0 && !job.active->started_at.is_never()
+               ? job.active->started_at + job.run_limit
+               : Time::never();
+  }
+
+  void move(JobSlot slot, JobState to) {
+    Job& job = w_.job(slot);
+    MUSTER_CHECK(job.state == to || model::is_legal(job.state, to), "{}: {} to {}", job.id,
+                 model::to_text(job.state), model::to_text(to));
+    job.state = to;
+  }
+
+  void wait(JobSlot slot) {
+    Job& job = w_.job(slot);
+    if (job.state != JobState::Waiting) return;
+    if (job.eligible_at > at_ && policy_.rules.has(Rule::StartAfter)) {
+      w_.eligible_at.emplace(job.eligible_at, slot);
+    }
+    if (!job.deadline.is_never()) w_.deadlines.emplace(job.deadline, slot);
+    w_.enqueue(slot);
+  }
+
+  void stop_waiting(JobSlot slot) {
+    Job& job = w_.job(slot);
+    drop_reservation(slot);
+    w_.dequeue(slot);
+    w_.eligible_at.erase({job.eligible_at, slot});
+    w_.deadlines.erase({job.deadline, slot});
+  }
+
+  void drop_reservation(JobSlot slot) {
+    const ReservationId id = w_.job(slot).reservation;
+    if (!id.is_none()) w_.drop_reservation(id);
+  }
+
+  void free(JobSlot slot) {
+    Job& job = w_.job(slot);
+    w_.run_limits.erase({run_limit_end(job), slot});
+    w_.release(slot, at_, policy_);
+    w_.changes.freed.push_back(job.queue);
+    for (const QueueId extra : job.extra_queues) w_.changes.freed.push_back(extra);
+  }
+
+  void back_to_queue(JobSlot slot, Time not_before) {
+    free(slot);
+    Job& job = w_.job(slot);
+    move(slot, JobState::Waiting);
+    job.eligible_at = not_before;
+    wait(slot);
+  }
+
+  void finish(JobSlot slot, JobState state) {
+    stop_waiting(slot);
+    move(slot, state);
+    w_.doomed.erase(slot);
+    const auto it = w_.dependents.find(w_.job(slot).id);
+    if (it == w_.dependents.end()) return;
+    for (const JobSlot other : it->second) {
+      Job& job = w_.job(other);
+      if (model::is_final(job.state)) continue;
+      if (state == JobState::Succeeded) {
+        std::erase(job.depends_on, w_.job(slot).id);
+        w_.enqueue(other);
+      } else {
+        w_.doomed.insert(other);
+      }
+    }
+    w_.dependents.erase(it);
+  }
+
+  bool orphan_gone(JobSlot slot, std::uint32_t attempt) {
+    auto& orphans = w_.orphans();
+    const auto it = std::find_if(orphans.begin(), orphans.end(), [&](const Orphan& o) {
+      return o.job == slot && o.attempt == attempt;
+    });
+    if (slot.is_none() || it == orphans.end()) return false;
+    for (const PodOn& pod : it->active.pods) w_.fleet.vacate(pod, w_.shapes);
+    orphans.erase(it);
+    return true;
+  }
+
+  World& w_;
+  const Policy& policy_;
+  Time at_;
+};
+
+}  // namespace
+
+bool apply(World& world, const model::Event& event, const Policy& policy) {
+  ++world.version;
+  return std::visit(Applier(world, policy, event.at), event.body);
+}
+
+}  // namespace muster::sched

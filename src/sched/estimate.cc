@@ -1,0 +1,115 @@
+#include "sched/estimate.h"
+
+#include <algorithm>
+
+namespace muster::sched {
+namespace {
+
+/// Ratio step i holds waits of 2^(i-8) to 2^(i-7) times the estimate.
+std::size_t ratio_step(std::int64_t actual_ms, std::int64_t expected_ms) {
+  std::int64_t a = std::max<std::int64_t>(actual_ms, 1);
+  std::int64_t e = std::max<std::int64_t>(expected_ms, 1);
+  std::size_t step = 8;
+  while (a >= 2 * e && step < 15) {
+    a /= 2;
+    ++step;
+  }
+  while (a < e && step > 0) {
+    e /= 2;
+    --step;
+  }
+  return step;
+}
+
+/// Factors (in eighths) that four of five past waits stayed between; half to double until there is
+/// a past.
+std::pair<std::int64_t, std::int64_t> band(const EstimateScore& score) {
+  if (score.scored < 20) return {4, 16};
+  std::uint64_t seen = 0;
+  std::size_t low = 0;
+  while (low < 15 && (seen += score.ratio[low]) * 10 < score.scored) ++low;
+  seen = 0;
+  std::size_t high = 15;
+  while (high > 0 && (seen += score.ratio[high]) * 10 < score.scored) --high;
+  const auto eighths = [](std::size_t step) {
+    return step >= 8 ? std::int64_t{8} << (step - 8) : std::int64_t{8} >> (8 - step);
+  };
+  return {eighths(std::min<std::size_t>(low, 8)), eighths(std::max<std::size_t>(high + 1, 9))};
+}
+
+}  // namespace
+
+Duration expected_run_time(const World& world, const Job& job, const Policy& policy) {
+  const Duration limit = job.run_limit.ms > 0 ? job.run_limit : policy.default_run_time;
+  if (!policy.rules.has(Rule::LearnedRunTime)) return limit;
+  const auto learned = world.learned_run_time(job);
+  if (!learned) return limit;
+  return job.run_limit.ms > 0 ? std::min(*learned, job.run_limit) : *learned;
+}
+
+Time expected_end(const World& world, const Job& job, const Policy& policy, Time now) {
+  const Time from =
+      job.active->started_at.is_never() ? job.active->placed_at : job.active->started_at;
+  if (job.active->stopping) return now + seconds(1);
+  std::int64_t run_ms = std::max<std::int64_t>(expected_run_time(world, job, policy).ms, 1000);
+  const Time limit = job.run_limit.ms > 0 ? from + job.run_limit : Time::never();
+  while (from + Duration{run_ms} <= now) run_ms *= 2;
+  const Time end = std::min(from + Duration{run_ms}, limit);
+  return end > now ? end : now + seconds(1);
+}
+
+Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time now) {
+  const Job& job = world.job(slot);
+  Time expected = std::max(now, job.eligible_at);
+  if (!job.reservation.is_none()) {
+    expected = std::max(expected, world.reservation(job.reservation).start);
+  } else {
+    // Work ahead in the queue, as if the queue's jobs ran one after the other on its part of the
+    // fleet.
+    const QueueNode& queue = world.quota[job.queue];
+    const Shape& shape = world.shapes[job.shape];
+    const std::int64_t total = std::max<std::int64_t>(1, [&] {
+      std::int64_t sum = 0;
+      for (const std::int64_t milli : world.fleet.totals().gpu_milli) sum += milli;
+      return sum;
+    }());
+    const std::int64_t used =
+        resource_gpu.index() < queue.use.size() ? queue.use[resource_gpu.index()] : 0;
+    const std::int64_t idle = world.fleet.totals().idle_gpu_milli;
+    const std::int64_t mine = std::max<std::int64_t>({used, total / 64, 1000});
+    std::int64_t ahead_ms = 0;
+    int looked_at = 0;
+    for (const LineRank& rank : world.lines_of(job.queue)) {
+      const Line& line = world.line(rank.line);
+      if (line.priority < job.priority || ahead_ms > hours(24 * 30).ms || ++looked_at > 64) break;
+      const Shape& other = world.shapes[line.shape];
+      const Duration each = line.run_limit.ms > 0 ? line.run_limit : policy.default_run_time;
+      std::int64_t jobs = static_cast<std::int64_t>(line.jobs.size());
+      if (job.line == rank.line) --jobs;
+      ahead_ms +=
+          jobs * std::max<std::int64_t>(1, each.ms / 1000 * other.gpu_milli / mine * 1000 / 2);
+    }
+    const bool room_now = ahead_ms == 0 && shape.gpu_milli <= idle;
+    if (!room_now) expected = expected + Duration{std::max<std::int64_t>(ahead_ms, seconds(30).ms)};
+  }
+  const std::int64_t wait = (expected - now).ms;
+  const auto [low, high] = band(world.estimate_score);
+  return {now + Duration{wait * low / 8}, expected,
+          now + Duration{wait * high / 8 + seconds(5).ms}};
+}
+
+void score_estimate(EstimateScore& score, const Job& job, Time now) {
+  if (job.attempt != 0) return;  // only the first start answers the estimate given at submission
+  ++score.scored;
+  if (now < job.first_low)
+    ++score.early;
+  else if (now > job.first_high)
+    ++score.late;
+  else
+    ++score.inside_band;
+  const std::int64_t error = (now - job.first_expected).ms;
+  score.error_sum_ms += error < 0 ? -error : error;
+  ++score.ratio[ratio_step((now - job.submitted).ms, (job.first_expected - job.submitted).ms)];
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,158 @@
+#include "sched/fit.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/hash.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+namespace {
+
+bool type_allowed(const std::vector<std::string>& types, const std::string& type,
+                  const Rules& rules) {
+  return types.empty() || !rules.has(Rule::GpuTypes) ||
+         std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// Terms with matchFields look at single nodes; here only their labels count, the placer checks the
+/// name.
+bool selected(const model::PodShape& pod, const Profile& profile, const Rules& rules) {
+  if (rules.has(Rule::NodeSelector)) {
+    for (const auto& [key, value] : pod.node_selector) {
+      const auto it = profile.labels.find(key);
+      if (it == profile.labels.end() || it->second != value) return false;
+    }
+    if (!pod.required_affinity.empty() &&
+        std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(),
+                     [&](const model::NodeTerm& t) {
+                       if (t.expressions.empty()) return !t.fields.empty();
+                       return model::matches(model::NodeTerm{t.expressions, {}}, profile.labels,
+                                             "");
+                     })) {
+      return false;
+    }
+  }
+  if (!pod.volume_zones.empty() && rules.has(Rule::VolumeZones)) {
+    const auto zone = profile.labels.find("topology.kubernetes.io/zone");
+    if (zone == profile.labels.end() || std::find(pod.volume_zones.begin(), pod.volume_zones.end(),
+                                                  zone->second) == pod.volume_zones.end()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::int32_t preference_of(const model::PodShape& pod, const Profile& profile) {
+  std::int32_t points = 0;
+  for (const auto& preferred : pod.preferred_affinity) {
+    if (!preferred.term.expressions.empty() &&
+        model::matches(model::NodeTerm{preferred.term.expressions, {}}, profile.labels, "")) {
+      points += preferred.weight;
+    }
+  }
+  for (const model::Taint& taint : profile.taints) {
+    if (taint.effect != model::TaintEffect::PreferNoSchedule) continue;
+    if (std::none_of(pod.tolerations.begin(), pod.tolerations.end(),
+                     [&](const model::Toleration& t) { return model::tolerates(t, taint); })) {
+      points -= 100;
+    }
+  }
+  return points;
+}
+
+Match judge(const PodShapeRec& pod, const Profile& profile, const std::string& type,
+            const Rules& rules) {
+  Match m;
+  m.known = true;
+  if (pod.gpus > 0) {
+    if (profile.gpus < pod.gpus || !type_allowed(pod.spec.gpu_types, type, rules)) return m;
+    m.each = static_cast<std::uint16_t>(pod.spec.gpu.each.v);
+    if (pod.spec.gpu.memory_each.v > 0) {
+      const std::int64_t memory = profile.gpu_memory;
+      if (memory < pod.spec.gpu.memory_each.v) return m;
+      __extension__ using Wide = __int128;
+      m.each = static_cast<std::uint16_t>((Wide(pod.spec.gpu.memory_each.v) * 1000 + memory - 1) /
+                                          memory);
+    }
+  }
+  if (!selected(pod.spec, profile, rules)) return m;
+  if (rules.has(Rule::Taints) && !model::tolerates_all(pod.spec.tolerations, profile.taints))
+    return m;
+  m.allowed = true;
+  if (rules.has(Rule::PreferredAffinity)) m.preference = preference_of(pod.spec, profile);
+  return m;
+}
+
+}  // namespace
+
+int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& node,
+                  const GpuState& gpu, const Rules& rules) {
+  std::int64_t most = rules.has(Rule::PodLimit) ? std::max(node.pod_slots, 0) : 1'000;
+  if (pod.cpu > 0) most = std::min(most, std::max<std::int64_t>(node.cpu, 0) / pod.cpu);
+  if (pod.memory > 0) most = std::min(most, std::max<std::int64_t>(node.memory, 0) / pod.memory);
+  if (pod.gpus > 0) {
+    if (each == 1000) {
+      most = std::min<std::int64_t>(most, gpu.whole / pod.gpus);
+    } else if (rules.has(Rule::ShareOneDevice)) {
+      std::int64_t shares = 0;
+      for (int d = 0; d < gpu.count && gpu.free[static_cast<std::size_t>(d)] >= each; ++d) {
+        shares += gpu.free[static_cast<std::size_t>(d)] / each;
+      }
+      most = std::min(most, shares);
+    } else {
+      most = std::min<std::int64_t>(most, gpu.total / each);
+    }
+  }
+  for (const auto& [index, amount] : pod.extended) {
+    const std::int64_t free =
+        index < node.extended.size() ? std::max<std::int64_t>(node.extended[index], 0) : 0;
+    most = std::min(most, free / amount);
+  }
+  return static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<std::uint16_t>::max()));
+}
+
+const Match& FitCache::match(const World& world, const Policy& policy, PodShapeId pod,
+                             ProfileId profile) {
+  if (matches_.size() <= pod.index()) matches_.resize(world.shapes.pod_count());
+  auto& row = matches_[pod.index()];
+  if (row.size() <= profile.index()) row.resize(world.fleet.profile_count());
+  Match& m = row[profile.index()];
+  if (!m.known) {
+    const Profile& p = world.fleet.profile(profile);
+    m = judge(world.shapes.pod(pod), p, world.fleet.type_name(p.type), policy.rules);
+  }
+  return m;
+}
+
+const ClassFit& FitCache::fit(const World& world, const Policy& policy, PodShapeId pod,
+                              ClassId cls) {
+  if (fits_.size() <= pod.index()) fits_.resize(world.shapes.pod_count());
+  auto& row = fits_[pod.index()];
+  if (row.size() <= cls.index())
+    row.resize(world.fleet.class_slots() + world.fleet.class_slots() / 4 + 16);
+  ClassFit& f = row[cls.index()];
+  const NodeClass& node = world.fleet.node_class(cls);
+  if (f.generation == node.generation) return f;
+  f.generation = node.generation;
+  const Match& m = match(world, policy, pod, node.profile);
+  const PodShapeRec& rec = world.shapes.pod(pod);
+  f.pods = 0;
+  if (!m.allowed) return f;
+  f.pods = static_cast<std::uint16_t>(
+      pods_that_fit(rec, m.each, node, world.fleet.gpu(node.gpu), policy.rules));
+  if (f.pods == 0) return f;
+  const NodeChoice choice =
+      policy.rules.has(Rule::Fragmentation) ? policy.node_choice : NodeChoice::Spread;
+  const std::uint64_t lot =
+      choice == NodeChoice::Random
+          ? Hasher().add(policy.random_seed).add(std::uint64_t{node.generation}).value()
+          : 0;
+  const NodeCost cost = node_cost(choice, model, world.fleet, node, rec, m.each, lot);
+  // Preferred nodes come before all others; among equals the cost decides.
+  f.cost = cost.cost - (std::int64_t{m.preference} << 40);
+  f.device = cost.device;
+  return f;
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,192 @@
+// Clusters, their nodes, and what is free on them. Nodes of one cluster that are equal in
+// everything the scheduler looks at (profile, free amounts, free devices, reservation) form one
+// class, so that a pod is tried once per class and not once per node. A profile is the static half
+// of that: taints, allocatable amounts, GPU type, and the labels some pod has asked about.
+//
+// Invariants: a usable node is in exactly one class, an unusable one (unknown, not ready, cordoned,
+// hidden) in none; free amounts are allocatable minus foreign minus own pods; ranks follow node
+// names, so arrival order decides nothing. Not thread-safe; part of World.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/node.h"
+#include "sched/gpu_state.h"
+#include "sched/ids.h"
+#include "sched/rules.h"
+#include "sched/shapes.h"
+
+namespace muster::sched {
+
+struct PodOn {
+  JobSlot job;
+  std::uint32_t set = 0;
+  PodShapeId pod;
+  NodeId node;
+  std::uint32_t devices = 0;  // bit per device
+  std::uint16_t each = 0;     // thousandths taken of each of them
+};
+
+struct Node {
+  ClusterId cluster;
+  model::NodeSpec spec;
+  bool seen = false;    // false: only known from a placement or a foreign pod so far
+  bool hidden = false;  // taken out of its class by a trial
+  ProfileId profile;
+  ClassId cls;
+  std::uint32_t rank = 0;  // order of names inside the cluster
+  ReservationId reserved;
+  std::int64_t cpu = 0;  // free; negative when overcommitted by others
+  std::int64_t memory = 0;
+  std::int32_t pod_slots = 0;
+  DeviceFree devices{};
+  std::vector<std::int64_t> extended;  // free, by extended index; missing: 0
+  std::vector<PodOn> pods;
+  std::map<std::string, model::ForeignPod> foreign;
+};
+
+struct Profile {
+  ClusterId cluster;
+  model::Labels labels;  // asked keys only
+  std::vector<model::Taint> taints;
+  TypeId type;
+  std::int64_t gpu_memory = 0;
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::int32_t pod_slots = 0;
+  int gpus = 0;
+  std::vector<std::int64_t> extended;
+  int nodes = 0;  // usable ones now
+};
+
+struct NodeClass {
+  ClusterId cluster;
+  ProfileId profile;
+  GpuStateId gpu;
+  std::int32_t pod_slots = 0;
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  ReservationId reserved;
+  std::vector<std::int64_t> extended;
+  std::uint32_t generation = 0;  // differs for each life of a slot: caches compare it
+  std::uint32_t size = 0;
+  std::uint32_t bucket_at = 0;
+  std::vector<std::pair<std::uint32_t, NodeId>>
+      members;  // heap by rank; stale entries are dropped when met
+};
+
+struct Cluster {
+  model::ClusterSpec spec;
+  model::Health health = model::Health::Ready;
+  Time health_since;
+  bool joined = false;
+  std::vector<NodeId> nodes;                        // by rank
+  std::unordered_map<std::string, NodeId> by_name;  // lookup-only
+  bool ranks_stale = false;
+  /// Classes by GPU type and number of idle devices: [type][whole].
+  std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
+  /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.
+  std::vector<std::array<std::int32_t, gpus_per_node_max + 1>> unreserved;
+  std::vector<std::array<std::int32_t, gpus_per_node_max + 1>> all;
+};
+
+class Fleet {
+ public:
+  // ---- sight
+  ClusterId set_cluster(const model::ClusterSpec& spec);
+  void see_node(ClusterId cluster, const model::NodeSpec& spec, Shapes& shapes);
+  void lose_node(ClusterId cluster, const std::string& name, Shapes& shapes);
+  void see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes);
+  void lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes);
+  void set_rules(const Rules& rules) { rules_ = rules; }
+  /// Brings ranks and profiles up to date with new nodes and newly asked label keys. Call before
+  /// planning.
+  void settle(Shapes& shapes);
+
+  // ---- books
+  NodeId node_for(ClusterId cluster, const std::string& name);  // makes an unseen node if need be
+  void occupy(const PodOn& pod, const Shapes& shapes);
+  void vacate(const PodOn& pod, const Shapes& shapes);
+  void reserve(NodeId node, ReservationId reservation);  // none(): give it up
+  void hide(NodeId node, bool hidden);
+
+  // ---- looking
+  ClusterId find_cluster(const std::string& name) const;
+  NodeId find_node(ClusterId cluster, const std::string& name) const;
+  Cluster& cluster(ClusterId id) { return clusters_[id.index()]; }
+  const Cluster& cluster(ClusterId id) const { return clusters_[id.index()]; }
+  const Node& node(NodeId id) const { return nodes_[id.index()]; }
+  const Profile& profile(ProfileId id) const { return profiles_[id.index()]; }
+  const NodeClass& node_class(ClassId id) const { return classes_[id.index()]; }
+  const GpuState& gpu(GpuStateId id) const { return gpu_states_[id]; }
+  const GpuState& gpu_of(ClassId id) const { return gpu_states_[classes_[id.index()].gpu]; }
+  /// The member with the lowest rank. The class must not be empty.
+  NodeId first_member(ClassId id);
+  GpuStates& gpu_states() { return gpu_states_; }
+  std::size_t cluster_count() const { return clusters_.size(); }
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t class_slots() const { return classes_.size(); }
+  std::size_t class_count() const;
+  std::size_t profile_count() const { return profiles_.size(); }
+  TypeId type_id(const std::string& name);
+  TypeId find_type(const std::string& name) const;
+  const std::string& type_name(TypeId id) const { return type_names_[id.index()]; }
+  std::size_t type_count() const { return type_names_.size(); }
+  /// Clusters by name: the order in which ties between them are broken.
+  const std::vector<ClusterId>& by_name() const { return cluster_order_; }
+  bool usable(const Node& node) const;
+  /// Sum of allocatable amounts over usable nodes: cpu, memory and devices per type.
+  struct Totals {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::vector<std::int64_t> gpu_milli;  // by type
+    std::vector<std::int64_t> extended;
+    std::int64_t idle_gpu_milli = 0;
+  };
+  const Totals& totals() const { return totals_; }
+  /// Nodes that gained room since last asked, for waking waiting lines.
+  std::vector<NodeId>& gained() { return gained_; }
+  /// Pods now placed that keep others away (anti-affinity): while there are any, every pod is
+  /// checked against them.
+  int repelling_pods() const { return repelling_pods_; }
+  void log_gains(bool on) { log_gains_ = on; }
+
+ private:
+  void join_class(NodeId id);
+  void leave_class(NodeId id);
+  void refresh(NodeId id, const Shapes& shapes);  // recomputes free amounts from scratch
+  ProfileId profile_of(const Node& node, const Shapes& shapes);
+  void count_totals(const Profile& profile, std::int64_t sign);
+  std::uint64_t class_hash(const Node& node, GpuStateId gpu) const;
+  void gain(NodeId id) {
+    if (log_gains_) gained_.push_back(id);
+  }
+
+  std::vector<Cluster> clusters_;
+  std::vector<ClusterId> cluster_order_;
+  std::vector<Node> nodes_;
+  std::vector<Profile> profiles_;
+  std::vector<NodeClass> classes_;
+  std::vector<ClassId> free_classes_;
+  std::unordered_multimap<std::uint64_t, ClassId> class_ids_;                 // lookup-only
+  std::unordered_multimap<std::uint64_t, ProfileId> profile_ids_;             // lookup-only
+  std::unordered_map<std::string, ClusterId> cluster_ids_;                    // lookup-only
+  std::unordered_map<std::string, std::pair<ClusterId, NodeId>> foreign_at_;  // lookup-only
+  std::vector<std::string> type_names_ = {""};
+  GpuStates gpu_states_;
+  Totals totals_;
+  std::vector<NodeId> gained_;
+  bool log_gains_ = true;
+  int repelling_pods_ = 0;
+  Rules rules_;
+  std::size_t keys_seen_ = 0;
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace muster::sched

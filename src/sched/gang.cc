@@ -1,0 +1,297 @@
+#include "sched/gang.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "sched/relations.h"
+
+namespace muster::sched {
+namespace {
+
+struct Candidate {
+  std::int64_t cost;
+  std::uint32_t rank;
+  ClassId cls;
+  std::uint32_t generation;
+};
+/// For a heap with the cheapest, then the first-named node on top.
+bool worse(const Candidate& a, const Candidate& b) {
+  if (a.cost != b.cost) return a.cost > b.cost;
+  return a.rank > b.rank;
+}
+
+}  // namespace
+
+bool Placer::open_to(const NodeClass& c, const Ask& ask) const {
+  if (c.reserved.is_none() || c.reserved == ask.asker.own ||
+      !policy_.rules.has(Rule::BackfillNoDelay))
+    return true;
+  const Reservation& r = world_.reservation(c.reserved);
+  return !r.preempting && ask.asker.end <= r.start;
+}
+
+bool Placer::in_domain(const NodeClass& c, const Domain* domain) const {
+  if (domain == nullptr) return true;
+  const model::Labels& labels = world_.fleet.profile(c.profile).labels;
+  const auto it = labels.find(domain->key);
+  return it != labels.end() && it->second == domain->value;
+}
+
+/// Visits classes whose GPUs could hold one pod of the set; the pod's other demands are for the
+/// visitor.
+template <typename Visit>
+void Placer::each_class(const Ask& ask, Visit&& visit) {
+  const auto& buckets = world_.fleet.cluster(ask.venue.cluster).buckets;
+  const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
+  const bool share = pod.spec.gpu.is_share();
+  for (std::size_t type = 0; type < buckets.size(); ++type) {
+    if (pod.gpus > 0 && type != ask.venue.types[ask.set].index()) continue;
+    for (std::size_t whole = share ? 0 : static_cast<std::size_t>(pod.gpus);
+         whole < buckets[type].size(); ++whole) {
+      for (const ClassId cls : buckets[type][whole]) visit(cls);
+    }
+  }
+}
+
+VenueView Placer::view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                       const Asker& asker) {
+  VenueView v;
+  v.enough = true;
+  bool enough_if_open = true;
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
+    std::int64_t room = 0;
+    std::int64_t closed = 0;
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    each_class(ask, [&](ClassId cls) {
+      const ClassFit& fit = cache_.fit(world_, policy_, venue.pods[i], cls);
+      if (fit.pods == 0) return;
+      const NodeClass& c = world_.fleet.node_class(cls);
+      const std::int64_t per_node = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode)
+                                        ? std::min<std::int64_t>(fit.pods, ask.per_node)
+                                        : fit.pods;
+      if (!open_to(c, ask)) {
+        closed += per_node * c.size;
+        return;
+      }
+      room += per_node * c.size;
+      if (fit.cost > best) return;
+      const std::uint32_t rank =
+          i == 0 ? world_.fleet.node(world_.fleet.first_member(cls)).rank : 0;
+      if (i == 0) v.rank = fit.cost < best ? rank : std::min(v.rank, rank);
+      best = fit.cost;
+    });
+    const int placeable = static_cast<int>(std::min<std::int64_t>(room, counts[i]));
+    v.room.push_back(placeable);
+    v.placeable += placeable;
+    v.enough = v.enough && placeable >= counts[i];
+    enough_if_open = enough_if_open && room + closed >= counts[i];
+    if (placeable > 0) v.cost += best;
+  }
+  v.reserved_only = !v.enough && enough_if_open;
+  return v;
+}
+
+PodOn Placer::put(const Ask& ask, NodeId id, const ClassFit& fit) {
+  const Node& node = world_.fleet.node(id);
+  const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
+  PodOn on;
+  on.job = ask.asker.job;
+  on.set = static_cast<std::uint32_t>(ask.set);
+  on.pod = ask.venue.pods[ask.set];
+  on.node = id;
+  if (pod.gpus > 0) {
+    on.each = cache_.match(world_, policy_, on.pod, node.profile).each;
+    int left = pod.gpus;
+    const std::uint16_t wanted = on.each == 1000 ? std::uint16_t{1000} : fit.device;
+    for (int d = 0; d < node.spec.gpu_count && left > 0; ++d) {
+      if (node.devices[static_cast<std::size_t>(d)] == wanted) {
+        on.devices |= 1u << d;
+        --left;
+      }
+    }
+  }
+  world_.fleet.occupy(on, world_.shapes);
+  return on;
+}
+
+int Placer::of_set_on(NodeId node, const Ask& ask) const {
+  const auto& pods = world_.fleet.node(node).pods;
+  return static_cast<int>(std::count_if(pods.begin(), pods.end(), [&](const PodOn& on) {
+    return on.job == ask.asker.job && on.set == ask.set;
+  }));
+}
+
+bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
+                       std::vector<NodeId>& hidden) {
+  const PodShapeId pod = ask.venue.pods[ask.set];
+  std::vector<Candidate> heap;
+  const auto candidate = [&](ClassId cls) -> std::optional<Candidate> {
+    const NodeClass& c = world_.fleet.node_class(cls);
+    const ClassFit& fit = cache_.fit(world_, policy_, pod, cls);
+    if (fit.pods == 0 || !open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
+    return Candidate{fit.cost, world_.fleet.node(world_.fleet.first_member(cls)).rank, cls,
+                     c.generation};
+  };
+  each_class(ask, [&](ClassId cls) {
+    if (const auto c = candidate(cls)) heap.push_back(*c);
+  });
+  std::make_heap(heap.begin(), heap.end(), worse);
+  const auto offer = [&](ClassId cls) {
+    if (const auto c = candidate(cls)) {
+      heap.push_back(*c);
+      std::push_heap(heap.begin(), heap.end(), worse);
+    }
+  };
+  int placed = 0;
+  while (placed < count && !heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), worse);
+    const Candidate top = heap.back();
+    heap.pop_back();
+    const NodeClass& c = world_.fleet.node_class(top.cls);
+    if (c.generation != top.generation || c.size == 0) continue;
+    const NodeId node = world_.fleet.first_member(top.cls);
+    if (world_.fleet.node(node).rank !=
+        top.rank) {  // its first node has left or a better one has joined
+      offer(top.cls);
+      continue;
+    }
+    const ClassFit fit = cache_.fit(world_, policy_, pod, top.cls);
+    out.push_back(put(ask, node, fit));
+    ++placed;
+    if (placed == count) break;
+    const NodeClass& after = world_.fleet.node_class(top.cls);
+    if (after.generation == top.generation && after.size > 0) offer(top.cls);
+    if (ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode) &&
+        of_set_on(node, ask) >= ask.per_node) {
+      world_.fleet.hide(node, true);
+      hidden.push_back(node);
+    } else {
+      offer(world_.fleet.node(node).cls);
+    }
+  }
+  return placed == count;
+}
+
+bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
+  const PodShapeId pod = ask.venue.pods[ask.set];
+  const PodShapeRec& rec = world_.shapes.pod(pod);
+  Relations relations(world_, policy_, ask.venue.cluster, pod);
+  for (int n = 0; n < count; ++n) {
+    NodeId best = NodeId::none();
+    std::int64_t best_cost = 0;
+    std::int64_t best_crowding = 0;
+    for (const NodeId id : world_.fleet.cluster(ask.venue.cluster).nodes) {
+      const Node& node = world_.fleet.node(id);
+      if (node.cls.is_none()) continue;
+      if (rec.gpus > 0 && world_.fleet.profile(node.profile).type != ask.venue.types[ask.set])
+        continue;
+      const NodeClass& c = world_.fleet.node_class(node.cls);
+      const ClassFit& fit = cache_.fit(world_, policy_, pod, node.cls);
+      if (fit.pods == 0 || !open_to(c, ask) || !in_domain(c, ask.domain)) continue;
+      if (ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode) &&
+          of_set_on(id, ask) >= ask.per_node)
+        continue;
+      if (!relations.allows(id)) continue;
+      const std::int64_t crowding = relations.crowding(id);
+      const std::int64_t cost =
+          policy_.node_choice == NodeChoice::Random
+              ? static_cast<std::int64_t>(Hasher()
+                                              .add(policy_.random_seed)
+                                              .add(world_.job(ask.asker.job).seq)
+                                              .add(node.rank)
+                                              .value() >>
+                                          1)
+              : fit.cost;
+      if (best.is_none() || crowding < best_crowding ||
+          (crowding == best_crowding && cost < best_cost)) {
+        best = id;
+        best_cost = cost;
+        best_crowding = crowding;
+      }
+    }
+    if (best.is_none()) return false;
+    const ClassFit fit = cache_.fit(world_, policy_, pod, world_.fleet.node(best).cls);
+    out.push_back(put(ask, best, fit));
+    relations.placed(pod, best);
+  }
+  return true;
+}
+
+bool Placer::place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                          const Asker& asker, const Domain* domain, std::vector<PodOn>& out) {
+  bool all = true;
+  for (std::size_t i = 0; i < shape.sets.size() && all; ++i) {
+    if (counts[i] == 0) continue;
+    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, domain};
+    const bool related = world_.shapes.pod(venue.pods[i]).relational ||
+                         world_.fleet.repelling_pods() > 0 ||
+                         policy_.node_choice == NodeChoice::Random;
+    if (related) {
+      all = place_related(ask, counts[i], out);
+    } else {
+      std::vector<NodeId> hidden;
+      all = place_set(ask, counts[i], out, hidden);
+      for (const NodeId node : hidden) world_.fleet.hide(node, false);
+    }
+  }
+  return all || (!out.empty() && !policy_.rules.has(Rule::GangWhole));
+}
+
+std::vector<Placer::Domain> Placer::domains(const Venue& venue, const Shape& shape,
+                                            const std::vector<int>& counts, const Asker& asker) {
+  const std::string& key = shape.gang.topology->key;
+  std::map<std::string, std::vector<std::int64_t>> room;  // by value: pods that fit, per set
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
+    each_class(ask, [&](ClassId cls) {
+      const NodeClass& c = world_.fleet.node_class(cls);
+      const ClassFit& fit = cache_.fit(world_, policy_, venue.pods[i], cls);
+      const auto& labels = world_.fleet.profile(c.profile).labels;
+      const auto value = labels.find(key);
+      if (fit.pods == 0 || value == labels.end() || !open_to(c, ask)) return;
+      auto& rooms = room[value->second];
+      rooms.resize(shape.sets.size(), 0);
+      rooms[i] += std::int64_t{fit.pods} * c.size;
+    });
+  }
+  // The tightest domain that can hold the gang first: large holes stay for large gangs.
+  std::vector<std::pair<std::int64_t, std::string>> order;
+  for (const auto& [value, rooms] : room) {
+    std::int64_t total = 0;
+    bool enough = true;
+    for (std::size_t i = 0; i < rooms.size(); ++i) {
+      total += rooms[i];
+      enough = enough && rooms[i] >= counts[i];
+    }
+    if (enough) order.emplace_back(total, value);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Domain> found;
+  for (const auto& [total, value] : order) found.push_back({key, value});
+  return found;
+}
+
+std::optional<std::vector<PodOn>> Placer::place(const Venue& venue, const Shape& shape,
+                                                const std::vector<int>& counts,
+                                                const Asker& asker) {
+  std::vector<PodOn> pods;
+  if (shape.gang.topology && policy_.rules.has(Rule::TopologyDomain)) {
+    for (const Domain& domain : domains(venue, shape, counts, asker)) {
+      if (place_within(venue, shape, counts, asker, &domain, pods)) return pods;
+      take_back(pods);
+      pods.clear();
+    }
+    if (shape.gang.topology->required) return std::nullopt;
+  }
+  if (place_within(venue, shape, counts, asker, nullptr, pods)) return pods;
+  take_back(pods);
+  return std::nullopt;
+}
+
+void Placer::take_back(const std::vector<PodOn>& pods) {
+  for (auto it = pods.rbegin(); it != pods.rend(); ++it) world_.fleet.vacate(*it, world_.shapes);
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,89 @@
+// Puts a whole gang on the nodes of one cluster, or leaves everything as it was.
+//
+// Pods of a set are placed best node first: candidate classes stand in a heap by (cost, rank of
+// their first node); a node that took a pod changes class and comes back with its new cost. Pods
+// that look at other pods go the slow way, node by node.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sched/fit.h"
+#include "sched/ids.h"
+#include "sched/policy.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+
+/// A cluster seen by one gang: through which pool, and with which GPU type for each set.
+struct Venue {
+  ClusterId cluster;
+  PoolId pool;
+  std::vector<TypeId> types;     // per set; type 0 for sets without GPUs
+  std::vector<PodShapeId> pods;  // per set, the pool folded in
+};
+
+/// Who asks, and how long it would stay: nodes reserved for others are open only to jobs that leave
+/// in time.
+struct Asker {
+  JobSlot job;
+  Time end;
+  ReservationId own;
+};
+
+/// A quick look at a venue: an upper bound on how many pods of the worst-off set fit, and the cost
+/// of the best node.
+struct VenueView {
+  int placeable = 0;           // pods of the gang that fit, each set looked at alone
+  std::vector<int> room;       // per set, at most its count
+  bool enough = false;         // every set has room for its count
+  bool reserved_only = false;  // would be enough if nodes reserved for others were open
+  std::int64_t cost = 0;       // sum over sets of the best node's cost
+  std::uint32_t rank = 0;      // of the first set's best node, the last tie-break inside a cluster
+};
+
+class Placer {
+ public:
+  Placer(World& world, FitCache& cache, const Policy& policy)
+      : world_(world), cache_(cache), policy_(policy) {}
+
+  VenueView view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                 const Asker& asker);
+  /// Occupies nodes for all pods and returns them, or nothing. Undo with take_back().
+  std::optional<std::vector<PodOn>> place(const Venue& venue, const Shape& shape,
+                                          const std::vector<int>& counts, const Asker& asker);
+  void take_back(const std::vector<PodOn>& pods);
+
+ private:
+  struct Domain {
+    std::string key;
+    std::string value;
+  };
+  struct Ask {
+    const Venue& venue;
+    std::size_t set;
+    int per_node;
+    const Asker& asker;
+    const Domain* domain;
+  };
+  template <typename Visit>
+  void each_class(const Ask& ask, Visit&& visit);
+  bool open_to(const NodeClass& c, const Ask& ask) const;
+  bool in_domain(const NodeClass& c, const Domain* domain) const;
+  bool place_set(const Ask& ask, int count, std::vector<PodOn>& out, std::vector<NodeId>& hidden);
+  bool place_related(const Ask& ask, int count, std::vector<PodOn>& out);
+  bool place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                    const Asker& asker, const Domain* domain, std::vector<PodOn>& out);
+  std::vector<Domain> domains(const Venue& venue, const Shape& shape,
+                              const std::vector<int>& counts, const Asker& asker);
+  PodOn put(const Ask& ask, NodeId node, const ClassFit& fit);
+  int of_set_on(NodeId node, const Ask& ask) const;
+
+  World& world_;
+  FitCache& cache_;
+  const Policy& policy_;
+};
+
+}  // namespace muster::sched

@@ -1,0 +1,40 @@
+// The free thousandths of a node's GPUs, sorted from most to least free, interned: nodes whose
+// devices are equally free share one GpuState whatever the order of their devices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/ids.h"
+
+namespace muster::sched {
+
+constexpr int gpus_per_node_max = 16;
+using DeviceFree = std::array<std::uint16_t, gpus_per_node_max>;
+
+struct GpuState {
+  DeviceFree free{};  // sorted, most free first; entries past `count` are 0
+  std::uint8_t count = 0;
+  std::uint8_t whole = 0;  // fully idle devices
+  std::uint16_t largest_partial = 0;
+  std::int32_t total = 0;  // sum of free thousandths
+};
+
+class GpuStates {
+ public:
+  GpuStateId intern(const DeviceFree& devices, int count);
+  const GpuState& operator[](GpuStateId id) const { return states_[id.index()]; }
+  std::size_t size() const { return states_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const DeviceFree& d) const;
+  };
+  std::vector<GpuState> states_;
+  std::array<std::unordered_map<DeviceFree, GpuStateId, Hash>, gpus_per_node_max + 1>
+      ids_;  // lookup-only
+};
+
+}  // namespace muster::sched

@@ -1,0 +1,111 @@
+// What the engine remembers of each job, and the lines in which equal waiting jobs stand.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "model/event.h"
+#include "model/state.h"
+#include "sched/fleet.h"
+#include "sched/ids.h"
+#include "sched/quota.h"
+#include "sched/verdict.h"
+
+namespace muster::sched {
+
+/// An attempt that holds nodes and quota.
+struct Active {
+  ClusterId cluster;
+  std::vector<PodOn> pods;
+  Charges charges;
+  Time placed_at;
+  Time started_at = Time::never();
+  Time checkpoint_at{0};
+  bool stopping = false;
+  model::StopWhy stop = model::StopWhy::Priority;
+  bool cancelled = false;
+  std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster)
+};
+
+struct Job {
+  std::string id;
+  std::uint64_t seq = 0;
+  QueueId queue;
+  ShapeId shape;
+  int priority = 0;
+  std::uint32_t attempt = 0;  // of the newest placement; 0: never placed
+  std::uint32_t failures = 0;
+  model::JobState state = model::JobState::Waiting;
+  LineId line;  // while it stands in one
+  TextId user;
+  TextId name;
+  ReservationId reservation;
+  Time submitted;
+  Time eligible_at{0};  // start-after, or the end of a pause after a failed start
+  Time deadline = Time::never();
+  Duration run_limit{0};
+  std::vector<QueueId> extra_queues;
+  std::vector<std::string> depends_on;  // those not yet succeeded
+  std::unique_ptr<Active> active;
+  Time first_low{0};  // the estimate given when it was queued, for the score
+  Time first_expected{0};
+  Time first_high{0};
+};
+
+/// Jobs of one queue, shape, priority and run-time limit: equal in everything that decides, so only
+/// the first is tried.
+struct Line {
+  QueueId queue;
+  std::vector<QueueId> extra_queues;
+  ShapeId shape;
+  int priority = 0;
+  Duration run_limit{0};
+  std::map<std::pair<std::uint64_t, std::string>, JobSlot> jobs;  // by (sequence, id)
+};
+
+/// Order of lines inside a queue: user's priority, then the first job's sequence and id.
+struct LineRank {
+  int priority = 0;
+  std::uint64_t seq = 0;
+  std::string id;
+  LineId line;
+  friend bool operator<(const LineRank& a, const LineRank& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.seq != b.seq) return a.seq < b.seq;
+    return a.id < b.id;
+  }
+};
+
+struct Reservation {
+  JobSlot job;
+  ClusterId cluster;
+  Time start;
+  bool preempting = false;
+  std::vector<NodeId> nodes;
+};
+
+/// How long jobs of one user and name took lately.
+struct RunTimes {
+  std::vector<std::int64_t> recent_ms;  // ring of the last eight
+  std::size_t next = 0;
+};
+
+/// Past estimates against what happened.
+struct EstimateScore {
+  std::uint64_t scored = 0;
+  std::uint64_t inside_band = 0;
+  std::uint64_t early = 0;        // started before the band
+  std::uint64_t late = 0;         // started after it
+  std::int64_t error_sum_ms = 0;  // absolute error of the expected start
+  /// Counts of actual/estimated wait in 16 steps of a factor of two around 1, for the width of the
+  /// band.
+  std::array<std::uint32_t, 16> ratio{};
+};
+
+}  // namespace muster::sched

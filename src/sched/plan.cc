@@ -1,0 +1,556 @@
+#include "sched/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sched/backfill.h"
+#include "sched/estimate.h"
+#include "sched/preempt.h"
+#include "sched/trial.h"
+
+namespace muster::sched {
+namespace {
+
+using model::Strategy;
+
+class Planner {
+ public:
+  Planner(World& world, Agenda& agenda, const Policy& policy, Time now)
+      : world_(world),
+        agenda_(agenda),
+        policy_(policy),
+        now_(now),
+        placer_(world, agenda.cache, policy),
+        trial_(world) {}
+
+  Plan run() {
+    end_what_is_due();
+    find_idle_reservations();
+    evictions_left_ = policy_.evictions_per_round;
+    for (LineId line = agenda_.next(); !line.is_none(); line = agenda_.next()) {
+      ++plan_.tried;
+      consider(line);
+    }
+    set_next_look();
+    return std::move(plan_);
+  }
+
+ private:
+  // ------------------------------------------------------------------------------------------ time
+  // passes
+
+  void end_what_is_due() {
+    if (policy_.rules.has(Rule::Deadline)) {
+      for (const auto& [when, slot] : world_.deadlines) {
+        if (when > now_) break;
+        give_up(slot, model::FailWhy::DeadlinePassed);
+      }
+    }
+    for (const JobSlot slot : world_.doomed) give_up(slot, model::FailWhy::DependencyFailed);
+    if (policy_.rules.has(Rule::RunLimit)) {
+      for (const auto& [when, slot] : world_.run_limits) {
+        if (when > now_) break;
+        stop(slot, model::StopWhy::RunLimit, "");
+      }
+    }
+    for (const ClusterId id : world_.fleet.by_name()) {
+      const Cluster& cluster = world_.fleet.cluster(id);
+      if (cluster.health == model::Health::Draining && policy_.rules.has(Rule::Drain))
+        leave_draining(id);
+      if (cluster.health == model::Health::Unreachable &&
+          now_ >= cluster.health_since + cluster.spec.grace) {
+        rerun_lost(id);
+      }
+    }
+  }
+
+  void give_up(JobSlot slot, model::FailWhy why) {
+    if (given_up_.insert(slot).second)
+      plan_.decisions.emplace_back(model::GivenUp{world_.job(slot).id, why});
+  }
+
+  void stop(JobSlot slot, model::StopWhy why, const std::string& beneficiary) {
+    const Job& job = world_.job(slot);
+    if (job.active->stopping || !stopped_.insert(slot).second) return;
+    plan_.decisions.emplace_back(model::Stopped{job.id, job.attempt, why, beneficiary});
+  }
+
+  std::vector<JobSlot> by_id(const std::vector<JobSlot>& slots) const {
+    std::vector<JobSlot> sorted = slots;
+    std::sort(sorted.begin(), sorted.end(),
+              [&](JobSlot a, JobSlot b) { return world_.job(a).id < world_.job(b).id; });
+    return sorted;
+  }
+
+  void leave_draining(ClusterId cluster) {
+    for (const JobSlot slot : by_id(world_.active_in(cluster))) {
+      if (world_.shapes[world_.job(slot).shape].gang.preemptible)
+        stop(slot, model::StopWhy::Drain, "");
+    }
+  }
+
+  void rerun_lost(ClusterId cluster) {
+    for (const JobSlot slot : by_id(world_.active_in(cluster))) {
+      const auto choice = world_.shapes[world_.job(slot).shape].gang.on_cluster_loss;
+      if (choice == model::OnClusterLoss::Rerun || !policy_.rules.has(Rule::RerunOnLoss)) {
+        stop(slot, model::StopWhy::ClusterLost, "");
+      }
+    }
+  }
+
+  /// Reservations whose time has come without a start, or whose cluster takes no jobs any more, are
+  /// made anew.
+  void find_idle_reservations() {
+    for (std::size_t i = 0; i < world_.reservations().size(); ++i) {
+      const Reservation& r = world_.reservations()[i];
+      if (r.job.is_none() || r.preempting) continue;
+      const model::Health health = world_.fleet.cluster(r.cluster).health;
+      const bool useless = health != model::Health::Ready && health != model::Health::Degraded;
+      if (useless || r.start <= now_) overdue_.push_back(r.job);
+    }
+  }
+
+  void set_next_look() {
+    const auto sooner = [&](Time t) {
+      if (t > now_) plan_.next_look = std::min(plan_.next_look, t);
+    };
+    if (!world_.eligible_at.empty()) sooner(world_.eligible_at.begin()->first);
+    if (!world_.deadlines.empty()) sooner(world_.deadlines.begin()->first);
+    if (!world_.run_limits.empty()) sooner(world_.run_limits.begin()->first);
+    for (const Reservation& r : world_.reservations()) {
+      if (!r.job.is_none()) sooner(r.start);
+    }
+    for (const ClusterId id : world_.fleet.by_name()) {
+      const Cluster& cluster = world_.fleet.cluster(id);
+      if (cluster.health == model::Health::Unreachable)
+        sooner(cluster.health_since + cluster.spec.grace);
+    }
+    sooner(agenda_.next_recheck());
+  }
+
+  // ------------------------------------------------------------------------------------------ one
+  // line
+
+  void consider(LineId id) {
+    const JobSlot slot = agenda_.current(id);
+    const Line& line = world_.line(id);
+    if (given_up_.contains(slot)) {
+      agenda_.placed(world_, id);
+      return;
+    }
+    const QueueNode& queue = world_.quota[line.queue];
+    if (!queue.alive) {
+      agenda_.park(world_, id, UnknownQueue{});
+      return;
+    }
+    if (agenda_.known_full(line.shape) && world_.job(slot).reservation.is_none() &&
+        !may_preempt(slot)) {
+      wait(id, slot, agenda_.why_full(line.shape));
+      return;
+    }
+    Why why;
+    if (try_start(id, slot, why)) return;
+    wait(id, slot, why);
+  }
+
+  /// The job does not start now: reserve, evict or just wait, by the strategy of its queue.
+  void wait(LineId id, JobSlot slot, Why why) {
+    const Line& line = world_.line(id);
+    Time recheck = Time::never();
+    const bool lacks_room =
+        std::holds_alternative<NoRoom>(why) || std::holds_alternative<WouldDelay>(why);
+    const bool over_quota = std::holds_alternative<OverQuota>(why);
+    if (victims_leaving(slot)) {
+      why = Preempting{world_.reservation(world_.job(slot).reservation).cluster,
+                       static_cast<int>(victims_of(slot))};
+    } else if ((lacks_room || over_quota) && may_preempt(slot) && preempt(slot, why, recheck)) {
+      // `why` says so
+    } else if (lacks_room && world_.quota[line.queue].strategy != Strategy::SkipAhead) {
+      reserve(slot, why, recheck);
+    } else if (!world_.job(slot).reservation.is_none()) {
+      drop_reservation(slot);  // it cannot use the nodes: its quota is the obstacle
+    }
+    agenda_.park(world_, id, std::move(why), recheck);
+    if (world_.quota[line.queue].strategy == Strategy::Fifo &&
+        policy_.rules.has(Rule::FifoBlocks)) {
+      agenda_.block(world_, line.queue);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------
+  // start
+
+  bool try_start(LineId id, JobSlot slot, Why& why) {
+    const Job& job = world_.job(slot);
+    const Shape& shape = world_.shapes[job.shape];
+    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
+    if (venues.all.empty()) {
+      why = NoCluster{venues.excluded, venues.unhealthy};
+      return false;
+    }
+    const Asker asker{slot, now_ + expected_run_time(world_, job, policy_), job.reservation};
+    std::vector<int> full;
+    for (const SetRec& set : shape.sets) full.push_back(set.count);
+    if (start_with(id, slot, full, venues, asker, why)) return true;
+    if (shape.elastic && policy_.rules.has(Rule::Elastic))
+      return start_smaller(id, slot, venues, asker);
+    return false;
+  }
+
+  std::optional<OverQuota> over_quota(const Job& job, const Charges& charges) const {
+    if (auto over = world_.quota.over(job.queue, charges, agenda_.capacity, policy_.rules))
+      return over;
+    if (!policy_.rules.has(Rule::ExtraTrees)) return std::nullopt;
+    for (const QueueId extra : job.extra_queues) {
+      if (auto over = world_.quota.over(extra, charges, agenda_.capacity, policy_.rules))
+        return over;
+    }
+    return std::nullopt;
+  }
+
+  bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Venues& venues,
+                  const Asker& asker, Why& why) {
+    const Job& job = world_.job(slot);
+    const Shape& shape = world_.shapes[job.shape];
+    std::vector<Candidate> candidates;
+    std::optional<OverQuota> over;
+    NoRoom none{shape.pods, 0, venues.all.front().cluster};
+    bool reserved_only = false;
+    const std::vector<TypeId>* last_types = nullptr;
+    std::optional<OverQuota> last_over;
+    for (const Venue& venue : venues.all) {
+      if (last_types == nullptr || *last_types != venue.types) {
+        last_over = over_quota(job, world_.charges(shape, counts, venue.types, policy_));
+        last_types = &venue.types;
+      }
+      if (last_over) {
+        if (!over) over = last_over;
+        continue;
+      }
+      Candidate c{&venue, placer_.view(venue, shape, counts, asker), counts, {}};
+      if (c.view.placeable > none.best) none = {shape.pods, c.view.placeable, venue.cluster};
+      reserved_only = reserved_only || c.view.reserved_only;
+      if (c.view.enough) candidates.push_back(std::move(c));
+    }
+    rank_candidates(world_, policy_, shape, candidates);
+    for (const Candidate& c : candidates) {
+      auto pods = placer_.place(*c.venue, shape, counts, asker);
+      if (!pods) continue;
+      started(id, slot, c, std::move(*pods), candidates);
+      return true;
+    }
+    if (over && candidates.empty()) {
+      why = *over;
+    } else {
+      if (!candidates.empty())
+        none.best = std::min(none.best, shape.pods - 1);  // room by count, not by rule
+      why = none;
+      if (reserved_only) why = would_delay(venues, asker);
+      if (!over && !reserved_only) agenda_.set_known_full(job.shape, why);
+    }
+    return false;
+  }
+
+  /// The reservation in the way: the first to start among the clusters the job could use.
+  Why would_delay(const Venues& venues, const Asker& asker) const {
+    WouldDelay found{JobSlot::none(), Time::never()};
+    for (const Reservation& r : world_.reservations()) {
+      if (r.job.is_none() || r.job == asker.job || r.start >= found.reserved_start) continue;
+      for (const Venue& venue : venues.all) {
+        if (venue.cluster == r.cluster) found = {r.job, r.start};
+      }
+    }
+    return found;
+  }
+
+  /// Fewer pods than asked, but as many as there is room and quota for.
+  bool start_smaller(LineId id, JobSlot slot, const Venues& venues, const Asker& asker) {
+    const Job& job = world_.job(slot);
+    const Shape& shape = world_.shapes[job.shape];
+    std::vector<int> most;
+    std::vector<int> least;
+    for (const SetRec& set : shape.sets) {
+      most.push_back(set.count);
+      least.push_back(set.least);
+    }
+    int best_pods = -1;
+    std::vector<int> best;
+    for (const Venue& venue : venues.all) {
+      std::vector<int> counts = placer_.view(venue, shape, most, asker).room;
+      bool possible = true;
+      for (std::size_t i = 0; i < counts.size(); ++i) possible = possible && counts[i] >= least[i];
+      if (!possible) continue;
+      while (over_quota(job, world_.charges(shape, counts, venue.types, policy_))) {
+        if (!shrink(counts, least)) {
+          possible = false;
+          break;
+        }
+      }
+      int pods = 0;
+      for (const int n : counts) pods += n;
+      if (possible && pods > best_pods) {
+        best_pods = pods;
+        best = counts;
+      }
+    }
+    Why ignored;
+    while (best_pods >= 0) {
+      if (start_with(id, slot, best, venues, asker, ignored)) return true;
+      if (!shrink(best, least)) return false;
+    }
+    return false;
+  }
+
+  /// One pod less from the largest set that may give one.
+  static bool shrink(std::vector<int>& counts, const std::vector<int>& least) {
+    std::size_t largest = counts.size();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > least[i] && (largest == counts.size() || counts[i] > counts[largest]))
+        largest = i;
+    }
+    if (largest == counts.size()) return false;
+    --counts[largest];
+    return true;
+  }
+
+  void started(LineId id, JobSlot slot, const Candidate& chosen, std::vector<PodOn> pods,
+               const std::vector<Candidate>& candidates) {
+    const Job& job = world_.job(slot);
+    const Shape& shape = world_.shapes[job.shape];
+    model::Placed placed{
+        job.id, job.attempt + 1, world_.fleet.cluster(chosen.venue->cluster).spec.name, "", {}};
+    if (!chosen.venue->pool.is_none()) placed.pool = world_.pool(chosen.venue->pool).spec.name;
+    placed.pods.reserve(pods.size());
+    for (const PodOn& pod : pods) {
+      const Node& node = world_.fleet.node(pod.node);
+      const bool gpus = pod.devices != 0;
+      placed.pods.push_back(
+          {pod.set, node.spec.name, gpus ? node.spec.gpu_type : "", pod.devices, pod.each});
+    }
+    PlacementScore score{job.id, {}};
+    for (const Candidate& c : candidates) {
+      const auto same = [&](const ClusterScore& row) { return row.cluster == c.score.cluster; };
+      if (std::none_of(score.rows.begin(), score.rows.end(), same)) score.rows.push_back(c.score);
+    }
+    plan_.scores.push_back(std::move(score));
+    if (!job.reservation.is_none()) trial_.unreserve(job.reservation);
+    trial_.placed(slot, std::move(pods),
+                  world_.charges(shape, chosen.counts, chosen.venue->types, policy_));
+    plan_.decisions.emplace_back(std::move(placed));
+    agenda_.placed(world_, id);
+    for (const QueueId extra : job.extra_queues) agenda_.refresh(world_, extra);
+  }
+
+  // ------------------------------------------------------------------------------------------
+  // reserve
+
+  void drop_reservation(JobSlot slot) {
+    const ReservationId id = world_.job(slot).reservation;
+    if (id.is_none()) return;
+    trial_.unreserve(id);
+    plan_.decisions.emplace_back(model::ReservationDropped{world_.job(slot).id});
+  }
+
+  /// One per queue and `reservation_depth` in the fleet; a job of a higher class takes the place of
+  /// the lowest.
+  bool may_reserve(JobSlot slot) {
+    const Job& job = world_.job(slot);
+    int taken = 0;
+    JobSlot lowest = JobSlot::none();
+    for (const Reservation& r : world_.reservations()) {
+      if (r.job.is_none() || r.preempting) continue;
+      const Job& holder = world_.job(r.job);
+      if (holder.queue == job.queue) return false;
+      ++taken;
+      if (lowest.is_none() || lower_class(r.job, lowest)) lowest = r.job;
+    }
+    if (taken < policy_.reservation_depth) return true;
+    if (lowest.is_none() || priority_class(world_, world_.job(lowest), policy_) >=
+                                priority_class(world_, job, policy_)) {
+      return false;
+    }
+    drop_reservation(lowest);
+    return true;
+  }
+
+  bool lower_class(JobSlot a, JobSlot b) const {
+    const int x = priority_class(world_, world_.job(a), policy_);
+    const int y = priority_class(world_, world_.job(b), policy_);
+    if (x != y) return x < y;
+    return world_.job(a).id > world_.job(b).id;
+  }
+
+  void reserve(JobSlot slot, Why& why, Time& recheck) {
+    if (!policy_.rules.has(Rule::Reservation)) return;
+    const Job& job = world_.job(slot);
+    const bool overdue = std::find(overdue_.begin(), overdue_.end(), slot) != overdue_.end();
+    if (!job.reservation.is_none() && !overdue && !world_.reservation(job.reservation).preempting) {
+      const Reservation& kept = world_.reservation(job.reservation);
+      why = HasReservation{kept.cluster, kept.start};
+      recheck = kept.start;
+      return;
+    }
+    drop_reservation(slot);
+    if (!may_reserve(slot)) return;
+    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
+    const auto fit = earliest_fit(world_, placer_, policy_, venues, world_.shapes[job.shape],
+                                  {slot, Time::never(), ReservationId::none()}, now_);
+    if (!fit) {
+      why = infeasible_or(slot, venues, why);
+      return;
+    }
+    add_reservation({slot, fit->cluster, fit->start, false, fit->nodes});
+    why = HasReservation{fit->cluster, fit->start};
+    recheck = fit->start;
+  }
+
+  void add_reservation(const Reservation& reservation) {
+    model::Reserved reserved{world_.job(reservation.job).id,
+                             world_.fleet.cluster(reservation.cluster).spec.name,
+                             reservation.start,
+                             reservation.preempting,
+                             {}};
+    for (const NodeId node : reservation.nodes)
+      reserved.nodes.push_back(world_.fleet.node(node).spec.name);
+    plan_.decisions.emplace_back(std::move(reserved));
+    trial_.reserve(reservation);
+  }
+
+  /// A gang that not even empty nodes could hold will never start: say so instead of "no room".
+  Why infeasible_or(JobSlot slot, const Venues& venues, const Why& otherwise) {
+    const Shape& shape = world_.shapes[world_.job(slot).shape];
+    int best = 0;
+    ClusterId best_cluster = venues.all.front().cluster;
+    for (const Venue& venue : venues.all) {
+      int placeable = 0;
+      bool enough = true;
+      for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+        const std::int64_t room = empty_room(venue, i, shape.sets[i].pods_per_node);
+        const int pods = static_cast<int>(std::min<std::int64_t>(room, shape.sets[i].least));
+        placeable += pods;
+        enough = enough && pods == shape.sets[i].least;
+      }
+      if (enough) return otherwise;
+      if (placeable > best) {
+        best = placeable;
+        best_cluster = venue.cluster;
+      }
+    }
+    return Infeasible{shape.least_pods, best, best_cluster};
+  }
+
+  std::int64_t empty_room(const Venue& venue, std::size_t set, int per_node) {
+    std::int64_t room = 0;
+    const PodShapeRec& pod = world_.shapes.pod(venue.pods[set]);
+    for (std::size_t p = 0; p < world_.fleet.profile_count(); ++p) {
+      const ProfileId id{static_cast<std::uint32_t>(p)};
+      const Profile& profile = world_.fleet.profile(id);
+      if (profile.cluster != venue.cluster || profile.nodes == 0) continue;
+      if (pod.gpus > 0 && profile.type != venue.types[set]) continue;
+      const Match& match = agenda_.cache.match(world_, policy_, venue.pods[set], id);
+      if (!match.allowed) continue;
+      NodeClass empty;
+      empty.cpu = profile.cpu;
+      empty.memory = profile.memory;
+      empty.pod_slots = profile.pod_slots;
+      empty.extended = profile.extended;
+      GpuState gpu;
+      gpu.count = static_cast<std::uint8_t>(profile.gpus);
+      gpu.whole = gpu.count;
+      gpu.total = profile.gpus * 1000;
+      std::fill_n(gpu.free.begin(), profile.gpus, std::uint16_t{1000});
+      const int fits = pods_that_fit(pod, match.each, empty, gpu, policy_.rules);
+      room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.nodes;
+    }
+    return room;
+  }
+
+  // ------------------------------------------------------------------------------------------
+  // preempt
+
+  bool victims_leaving(JobSlot slot) const {
+    const ReservationId id = world_.job(slot).reservation;
+    return !id.is_none() && world_.reservation(id).preempting && victims_of(slot) > 0;
+  }
+
+  /// Jobs on their way out on the nodes kept for this one.
+  std::size_t victims_of(JobSlot slot) const {
+    std::set<JobSlot> leaving;
+    for (const NodeId node : world_.reservation(world_.job(slot).reservation).nodes) {
+      for (const PodOn& pod : world_.fleet.node(node).pods) {
+        const Job& job = world_.job(pod.job);
+        if (job.active && job.active->stopping) leaving.insert(pod.job);
+      }
+    }
+    return leaving.size();
+  }
+
+  /// A cheap look before the search: is there anybody who could stand lower than this job?
+  bool may_preempt(JobSlot slot) {
+    if (evictions_left_ <= 0) return false;
+    const Job& job = world_.job(slot);
+    if (!job.reservation.is_none() && world_.reservation(job.reservation).preempting) return false;
+    return agenda_.lowest_running_class(world_, policy_) < priority_class(world_, job, policy_) ||
+           !world_.quota.guarantor(job.queue).is_none();
+  }
+
+  bool preempt(JobSlot slot, Why& why, Time& recheck) {
+    const Job& job = world_.job(slot);
+    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
+    VictimSearch search = find_victims(world_, placer_, policy_, venues, slot, agenda_.capacity,
+                                       evictions_left_, now_);
+    recheck = std::min(recheck, search.protected_until);
+    if (!search.found) return false;
+    const Preemption& p = *search.found;
+    for (const JobSlot victim : p.victims) stop(victim, p.why, job.id);
+    evictions_left_ -= static_cast<int>(p.victims.size());
+    drop_reservation(slot);
+    std::vector<NodeId> free_nodes;
+    for (const NodeId node : p.nodes) {
+      if (world_.fleet.node(node).reserved.is_none()) free_nodes.push_back(node);
+    }
+    add_reservation({slot, p.cluster, now_, true, free_nodes});
+    why = Preempting{p.cluster, static_cast<int>(p.victims.size())};
+    return true;
+  }
+
+  World& world_;
+  Agenda& agenda_;
+  const Policy& policy_;
+  Time now_;
+  Placer placer_;
+  Trial trial_;
+  Plan plan_;
+  int evictions_left_ = 0;
+  std::set<JobSlot> given_up_;
+  std::set<JobSlot> stopped_;
+  std::vector<JobSlot> overdue_;
+};
+
+}  // namespace
+
+Plan plan(World& world, Agenda& agenda, const Policy& policy, Time now) {
+  agenda.absorb(world, policy, now);
+  return Planner(world, agenda, policy, now).run();
+}
+
+Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {
+  const Job& job = world.job(slot);
+  if (job.state == model::JobState::Held) return OnHold{};
+  if (!job.depends_on.empty()) return WaitsFor{world.find_job(job.depends_on.front())};
+  if (job.line.is_none()) return NotBefore{std::max(job.eligible_at, now)};
+  const LineState& state = agenda.state(job.line);
+  if (!state.active && !state.current.is_none()) {
+    // A reservation or a preemption belongs to one job of the line; the others wait behind it.
+    const bool personal = std::holds_alternative<HasReservation>(state.why) ||
+                          std::holds_alternative<Preempting>(state.why);
+    return personal && state.current != slot ? Why{BehindFirst{state.current}} : state.why;
+  }
+  if (agenda.is_blocked(job.queue))
+    return BehindFirst{world.lines_of(job.queue).begin()->line.is_none()
+                           ? JobSlot::none()
+                           : world.first_of(world.lines_of(job.queue).begin()->line)};
+  return NotTried{};
+}
+
+}  // namespace muster::sched

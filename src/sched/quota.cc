@@ -1,0 +1,261 @@
+#include "sched/quota.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sched/decay.h"
+
+namespace muster::sched {
+namespace {
+
+__extension__ using Wide = __int128;
+
+std::int64_t at(const std::vector<std::int64_t>& amounts, ResourceId r) {
+  return r.index() < amounts.size() ? amounts[r.index()] : 0;
+}
+
+LimitRec limit_of(const QueueNode& node, ResourceId r) {
+  return r.index() < node.limits.size() ? node.limits[r.index()] : LimitRec{};
+}
+
+std::int64_t remembered_at(const QueueNode& node, std::size_t r, Time now, Duration half_life) {
+  const std::int64_t kept = r < node.remembered.size() ? node.remembered[r] : 0;
+  const std::int64_t use = r < node.use.size() ? node.use[r] : 0;
+  const std::uint64_t factor = decay(now - node.remembered_at, half_life);
+  // The average moves from what it was towards present use.
+  return use + static_cast<std::int64_t>((Wide(kept - use) * static_cast<Wide>(factor)) /
+                                         Wide(fixed_one));
+}
+
+}  // namespace
+
+QuotaTree::QuotaTree() {
+  resource("cpu");
+  resource("memory");
+  resource("gpu");
+  nodes_.emplace_back();
+  nodes_[0].alive = true;
+  tree_roots_.emplace("", root());
+}
+
+ResourceId QuotaTree::resource(const std::string& name) {
+  const auto [it, is_new] =
+      resource_ids_.try_emplace(name, ResourceId{static_cast<std::uint16_t>(resources_.size())});
+  if (is_new) resources_.push_back(name);
+  return it->second;
+}
+
+QueueId QuotaTree::find(const std::string& name) const {
+  const auto it = ids_.find(name);
+  return it == ids_.end() ? QueueId::none() : it->second;
+}
+
+QueueId QuotaTree::tree_root(const std::string& tree) {
+  const auto known = tree_roots_.find(tree);
+  if (known != tree_roots_.end()) return known->second;
+  const QueueId id{static_cast<std::uint32_t>(nodes_.size())};
+  nodes_.emplace_back();
+  nodes_.back().alive = true;
+  nodes_.back().tree = tree;
+  tree_roots_.emplace(tree, id);
+  return id;
+}
+
+QueueId QuotaTree::find_or_make(const std::string& name) {
+  const QueueId known = find(name);
+  if (!known.is_none()) return known;
+  const QueueId id{static_cast<std::uint32_t>(nodes_.size())};
+  nodes_.emplace_back();
+  nodes_.back().name = name;
+  ids_.emplace(name, id);
+  adopt(id, root());
+  by_name_.push_back(id);
+  rank_names();
+  return id;
+}
+
+void QuotaTree::rank_names() {
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](QueueId a, QueueId b) { return nodes_[a.index()].name < nodes_[b.index()].name; });
+  for (std::size_t i = 0; i < by_name_.size(); ++i) {
+    nodes_[by_name_[i].index()].name_rank = static_cast<std::uint32_t>(i);
+  }
+}
+
+void QuotaTree::grow(QueueNode& n) {
+  n.limits.resize(resources_.size());
+  n.use.resize(resources_.size(), 0);
+  n.held.resize(resources_.size(), 0);
+  n.held_below.resize(resources_.size(), 0);
+  n.remembered.resize(resources_.size(), 0);
+}
+
+void QuotaTree::update_held(QueueId queue, std::size_t r) {
+  for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
+    QueueNode& n = node(id);
+    std::int64_t own = 0;
+    if (n.limits[r].guaranteed != unset && n.limits[r].lend != unset) {
+      own = std::max<std::int64_t>(0, n.limits[r].guaranteed - n.limits[r].lend - n.use[r]);
+    }
+    const std::int64_t held = std::max(own, n.held_below[r]);
+    const std::int64_t change = held - n.held[r];
+    n.held[r] = held;
+    if (n.parent.is_none() || change == 0) return;
+    grow(node(n.parent));
+    node(n.parent).held_below[r] += change;
+  }
+}
+
+void QuotaTree::adopt(QueueId child, QueueId parent) {
+  grow(node(child));
+  if (node(child).parent == parent) return;
+  for (const int sign : {-1, +1}) {
+    const QueueId above = sign < 0 ? node(child).parent : parent;
+    if (above.is_none()) continue;
+    auto& siblings = node(above).children;
+    if (sign < 0) {
+      siblings.erase(std::find(siblings.begin(), siblings.end(), child));
+    } else {
+      siblings.push_back(child);
+      node(child).parent = parent;
+    }
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      for (QueueId up = above; !up.is_none(); up = node(up).parent) {
+        grow(node(up));
+        node(up).use[r] += sign * node(child).use[r];
+      }
+      node(above).held_below[r] += sign * node(child).held[r];
+      update_held(above, r);
+    }
+  }
+}
+
+QueueId QuotaTree::set(const model::QueueSpec& spec) {
+  const QueueId id = find_or_make(spec.name);
+  const QueueId parent = spec.parent.empty() ? tree_root(spec.tree) : find_or_make(spec.parent);
+  for (const auto& [name, limit] : spec.limits) resource(name);
+  QueueNode& n = node(id);
+  n.alive = true;
+  n.tree = spec.tree;
+  n.weight = spec.weight;
+  n.strategy = spec.strategy;
+  n.priority_cap = spec.priority_cap;
+  grow(n);
+  std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
+  n.has_guarantee = false;
+  for (const auto& [name, limit] : spec.limits) {
+    LimitRec& rec = n.limits[resource(name).index()];
+    rec.guaranteed = limit.guaranteed.value_or(unset);
+    rec.maximum = limit.maximum.value_or(unset);
+    rec.borrow = limit.borrow.value_or(unset);
+    rec.lend = limit.lend.value_or(unset);
+    n.has_guarantee = n.has_guarantee || limit.guaranteed.has_value();
+  }
+  adopt(id, parent);
+  for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+  return id;
+}
+
+void QuotaTree::remove(const std::string& name) {
+  const QueueId id = find(name);
+  if (id.is_none() || !node(id).children.empty()) return;
+  QueueNode& n = node(id);
+  n.alive = false;
+  n.has_guarantee = false;
+  grow(n);
+  std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
+  for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+}
+
+void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now,
+                       Duration half_life) {
+  for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
+    QueueNode& n = node(id);
+    if (n.use.size() < resources_.size()) grow(n);
+    if (half_life.ms > 0 && now > n.remembered_at) {
+      for (std::size_t r = 0; r < resources_.size(); ++r) {
+        n.remembered[r] = sched::remembered_at(n, r, now, half_life);
+      }
+      n.remembered_at = now;
+    }
+    for (const Charge& c : charges) n.use[c.resource.index()] += sign * c.amount;
+  }
+  for (const Charge& c : charges) update_held(queue, c.resource.index());
+}
+
+std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
+                                         const Capacity& capacity, const Rules& rules) const {
+  for (const Charge& c : charges) {
+    const ResourceId r = c.resource;
+    bool settled = false;  // inside somebody's guarantee: nobody above needs to lend
+    std::int64_t held_on_path = 0;
+    for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
+      const QueueNode& n = nodes_[id.index()];
+      const LimitRec limit = limit_of(n, r);
+      const std::int64_t use = at(n.use, r);
+      if (limit.maximum != unset && use + c.amount > limit.maximum &&
+          rules.has(Rule::QuotaMaximum)) {
+        return OverQuota{id, r, QuotaBound::Maximum, c.amount, limit.maximum - use};
+      }
+      const std::int64_t held_by_others =
+          rules.has(Rule::LendLimit) ? at(n.held_below, r) - held_on_path : 0;
+      if (!settled && limit.guaranteed != unset) {
+        if (use + held_by_others + c.amount <= limit.guaranteed) {
+          settled = true;
+        } else if (limit.borrow != unset && use + c.amount > limit.guaranteed + limit.borrow &&
+                   rules.has(Rule::BorrowLimit)) {
+          return OverQuota{id, r, QuotaBound::Borrow, c.amount,
+                           limit.guaranteed + limit.borrow - use};
+        }
+      }
+      if (!settled && n.parent.is_none() && held_by_others > 0) {
+        const std::int64_t room = at(capacity, r) - use - held_by_others;
+        if (c.amount > room) return OverQuota{id, r, QuotaBound::Held, c.amount, room};
+      }
+      held_on_path = at(n.held, r);
+    }
+  }
+  return std::nullopt;
+}
+
+QueueId QuotaTree::guarantor(QueueId queue) const {
+  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
+    if (nodes_[id.index()].has_guarantee) return id;
+  }
+  return QueueId::none();
+}
+
+bool QuotaTree::inside_guaranteed(QueueId queue, const Charges& charges) const {
+  const QueueId id = guarantor(queue);
+  if (id.is_none()) return false;
+  const QueueNode& n = nodes_[id.index()];
+  bool counts = false;
+  for (const Charge& c : charges) {
+    const LimitRec limit = limit_of(n, c.resource);
+    if (limit.guaranteed == unset || c.amount == 0) continue;
+    if (at(n.use, c.resource) + c.amount > limit.guaranteed) return false;
+    counts = true;
+  }
+  return counts;
+}
+
+std::uint64_t QuotaTree::share(QueueId queue, const Capacity& capacity, Time now,
+                               const Policy& policy) const {
+  const QueueNode& n = nodes_[queue.index()];
+  const std::uint64_t weight = policy.rules.has(Rule::QueueWeight) ? n.weight : 1;
+  if (weight == 0) return std::numeric_limits<std::uint64_t>::max();
+  const bool remembers = policy.half_life.ms > 0 && policy.rules.has(Rule::HalfLife);
+  std::uint64_t largest = 0;
+  for (std::size_t r = 0; r < n.use.size(); ++r) {
+    const std::int64_t total = r < capacity.size() ? capacity[r] : 0;
+    if (total <= 0) continue;
+    Wide value = n.use[r];
+    if (remembers) value += remembered_at(n, r, now, policy.half_life);
+    if (value <= 0) continue;
+    const Wide share = (value << 32) / total / static_cast<Wide>(weight);
+    largest = std::max(largest, static_cast<std::uint64_t>(std::min<Wide>(share, Wide(1) << 62)));
+  }
+  return largest;
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,112 @@
+// Quota trees: what each queue uses, is promised and may use at most, and its share of the fleet.
+//
+// The main tree orders jobs; further trees only say yes or no. Use is charged on a queue and on all
+// its ancestors up to the tree's hidden root. `held` is what a queue is promised, does not lend and
+// does not use yet: others must leave it free. Shares are fixed point (2^-32) of the fleet's
+// totals; remembered use is a half-life average of use over time. Not thread-safe; part of World.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "model/queue.h"
+#include "sched/ids.h"
+#include "sched/policy.h"
+#include "sched/verdict.h"
+
+namespace muster::sched {
+
+struct Charge {
+  ResourceId resource;
+  std::int64_t amount = 0;
+  friend bool operator==(const Charge&, const Charge&) = default;
+};
+using Charges = std::vector<Charge>;
+
+constexpr std::int64_t unset = -1;
+struct LimitRec {
+  std::int64_t guaranteed = unset;
+  std::int64_t maximum = unset;
+  std::int64_t borrow = unset;
+  std::int64_t lend = unset;
+};
+
+struct QueueNode {
+  std::string name;
+  std::string tree;
+  QueueId parent;
+  std::vector<QueueId> children;
+  std::uint32_t name_rank = 0;
+  bool alive = false;  // false: named by a job but not configured, or removed
+  bool has_guarantee = false;
+  std::uint32_t weight = 1;
+  model::Strategy strategy = model::Strategy::Backfill;
+  int priority_cap = 1'000'000'000;
+  std::vector<LimitRec> limits;          // by resource
+  std::vector<std::int64_t> use;         // by resource
+  std::vector<std::int64_t> held;        // by resource, see above
+  std::vector<std::int64_t> held_below;  // sum of held over children
+  std::vector<std::int64_t> remembered;  // half-life average of use
+  Time remembered_at;
+};
+
+/// Totals of the fleet by resource id, the root's capacity.
+using Capacity = std::vector<std::int64_t>;
+
+class QuotaTree {
+ public:
+  QuotaTree();
+  ResourceId resource(const std::string& name);
+  const std::string& resource_name(ResourceId id) const { return resources_[id.index()]; }
+  std::size_t resource_count() const { return resources_.size(); }
+
+  QueueId set(const model::QueueSpec& spec);
+  void remove(const std::string& name);
+  QueueId find(const std::string& name) const;
+  QueueId find_or_make(const std::string& name);  // not alive until set
+  const QueueNode& operator[](QueueId id) const { return nodes_[id.index()]; }
+  std::size_t size() const { return nodes_.size(); }
+  static constexpr QueueId root() { return QueueId{0}; }
+  const std::vector<QueueId>& by_name() const { return by_name_; }
+
+  /// Adds (sign +1) or takes off (-1) what a job uses, on the queue and its ancestors. half_life 0
+  /// leaves remembered use as it is: a trial that is undone must not leave a trace in it.
+  void charge(QueueId queue, const Charges& charges, int sign, Time at, Duration half_life);
+
+  /// Nothing if the queue may use this much more.
+  std::optional<OverQuota> over(QueueId queue, const Charges& charges, const Capacity& capacity,
+                                const Rules& rules) const;
+  /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
+  bool inside_guaranteed(QueueId queue, const Charges& charges) const;
+  /// The lowest queue on the way up with a guarantee; none() if there is no such queue.
+  QueueId guarantor(QueueId queue) const;
+
+  /// Weighted dominant share in units of 2^-32; weight 0 gives the largest value there is.
+  std::uint64_t share(QueueId queue, const Capacity& capacity, Time now,
+                      const Policy& policy) const;
+
+ private:
+  QueueNode& node(QueueId id) { return nodes_[id.index()]; }
+  void grow(QueueNode& node);
+  void update_held(QueueId queue, std::size_t resource);
+  void rank_names();
+  QueueId tree_root(const std::string& tree);
+  void adopt(QueueId child, QueueId parent);
+
+  std::vector<std::string> resources_;
+  std::vector<QueueNode> nodes_;
+  std::unordered_map<std::string, QueueId> ids_;              // lookup-only
+  std::unordered_map<std::string, QueueId> tree_roots_;       // lookup-only
+  std::unordered_map<std::string, ResourceId> resource_ids_;  // lookup-only
+  std::vector<QueueId> by_name_;
+};
+
+constexpr ResourceId resource_cpu{0};
+constexpr ResourceId resource_memory{1};
+constexpr ResourceId resource_gpu{2};  // weighted
+
+}  // namespace muster::sched

@@ -1,0 +1,140 @@
+#include "sched/relations.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace muster::sched {
+
+Relations::Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod)
+    : world_(world), policy_(policy), pod_(world.shapes.pod(pod)) {
+  for (const auto& term : pod_.spec.pod_affinity)
+    near_.push_back({&term.selector, term.topology_key, {}, 0});
+  for (const auto& term : pod_.spec.pod_anti_affinity)
+    away_.push_back({&term.selector, term.topology_key, {}, 0});
+  for (const auto& spread : pod_.spec.spread) spread_.push_back({&spread, {}});
+  for (const NodeId id : world.fleet.cluster(cluster).nodes) {
+    const Node& node = world.fleet.node(id);
+    if (world.fleet.usable(node)) {  // a domain without pods counts as one with zero
+      for (auto& term : spread_) {
+        if (const std::string* value = domain(id, term.spread->topology_key))
+          term.counts.try_emplace(*value, 0);
+      }
+    }
+    for (const PodOn& on : node.pods) placed(on.pod, id);
+    for (const auto& [uid, foreign] : node.foreign) count(foreign.labels, id);
+  }
+}
+
+const std::string* Relations::domain(NodeId id, const std::string& key) const {
+  const Node& node = world_.fleet.node(id);
+  const auto it = node.spec.labels.find(key);
+  if (it != node.spec.labels.end()) return &it->second;
+  // Every Kubernetes node carries its name under this label; sight may leave it out.
+  return key == "kubernetes.io/hostname" ? &node.spec.name : nullptr;
+}
+
+void Relations::count(const model::Labels& labels, NodeId node) {
+  for (auto* terms : {&near_, &away_}) {
+    for (Term& term : *terms) {
+      if (!model::matches(*term.selector, labels)) continue;
+      ++term.total;
+      if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
+    }
+  }
+  for (SpreadTerm& term : spread_) {
+    if (!model::matches(term.spread->selector, labels)) continue;
+    if (const std::string* value = domain(node, term.spread->topology_key)) ++term.counts[*value];
+  }
+}
+
+void Relations::repel(const PodShapeRec& other, NodeId node) {
+  for (const auto& term : other.spec.pod_anti_affinity) {
+    if (!model::matches(term.selector, pod_.spec.labels)) continue;
+    if (const std::string* value = domain(node, term.topology_key))
+      forbidden_.emplace(term.topology_key, *value);
+  }
+}
+
+void Relations::placed(PodShapeId pod, NodeId node) {
+  const PodShapeRec& other = world_.shapes.pod(pod);
+  count(other.spec.labels, node);
+  repel(other, node);
+}
+
+bool Relations::names_allow(NodeId node) const {
+  const auto& terms = pod_.spec.required_affinity;
+  if (terms.empty() || !policy_.rules.has(Rule::NodeSelector)) return true;
+  const model::NodeSpec& spec = world_.fleet.node(node).spec;
+  return std::any_of(terms.begin(), terms.end(), [&](const model::NodeTerm& t) {
+    return model::matches(t, spec.labels, spec.name);
+  });
+}
+
+bool Relations::ports_allow(NodeId id) const {
+  if (pod_.spec.host_ports.empty() || !policy_.rules.has(Rule::HostPorts)) return true;
+  const auto clash = [&](const std::vector<int>& ports) {
+    return std::any_of(ports.begin(), ports.end(), [&](int port) {
+      return std::find(pod_.spec.host_ports.begin(), pod_.spec.host_ports.end(), port) !=
+             pod_.spec.host_ports.end();
+    });
+  };
+  const Node& node = world_.fleet.node(id);
+  for (const PodOn& on : node.pods) {
+    if (clash(world_.shapes.pod(on.pod).spec.host_ports)) return false;
+  }
+  for (const auto& [uid, foreign] : node.foreign) {
+    if (clash(foreign.host_ports)) return false;
+  }
+  return true;
+}
+
+bool Relations::allows(NodeId node) const {
+  if (!names_allow(node) || !ports_allow(node)) return false;
+  if (policy_.rules.has(Rule::PodAffinity)) {
+    for (const Term& term : near_) {
+      // The first of a group that wants to be together may start it anywhere.
+      if (term.total == 0 && model::matches(*term.selector, pod_.spec.labels)) {
+        if (domain(node, term.key) == nullptr) return false;
+        continue;
+      }
+      const std::string* value = domain(node, term.key);
+      if (value == nullptr || !term.counts.contains(*value)) return false;
+    }
+  }
+  if (policy_.rules.has(Rule::PodAntiAffinity)) {
+    for (const Term& term : away_) {
+      const std::string* value = domain(node, term.key);
+      if (value != nullptr && term.counts.contains(*value)) return false;
+    }
+    for (const auto& [key, value] : forbidden_) {
+      const std::string* here = domain(node, key);
+      if (here != nullptr && *here == value) return false;
+    }
+  }
+  if (policy_.rules.has(Rule::TopologySpread)) {
+    for (const SpreadTerm& term : spread_) {
+      if (!term.spread->required) continue;
+      const std::string* value = domain(node, term.spread->topology_key);
+      if (value == nullptr) return false;
+      int least = std::numeric_limits<int>::max();
+      for (const auto& [other, n] : term.counts) least = std::min(least, n);
+      const bool counts_itself = model::matches(term.spread->selector, pod_.spec.labels);
+      if (term.counts.at(*value) + (counts_itself ? 1 : 0) - least > term.spread->max_skew)
+        return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t Relations::crowding(NodeId node) const {
+  std::int64_t sum = 0;
+  for (const SpreadTerm& term : spread_) {
+    if (term.spread->required) continue;
+    const std::string* value = domain(node, term.spread->topology_key);
+    const auto it = value == nullptr ? term.counts.end() : term.counts.find(*value);
+    sum += it == term.counts.end() ? 0 : it->second;
+  }
+  return sum;
+}
+
+}  // namespace muster::sched

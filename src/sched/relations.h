@@ -1,0 +1,57 @@
+// Demands of a pod that look at other pods or at single nodes: pod affinity and anti-affinity (both
+// ways), topology spread, host ports, named nodes. Built for one pod shape in one cluster, kept up
+// to date while a gang is placed pod by pod.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sched/ids.h"
+#include "sched/policy.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+
+class Relations {
+ public:
+  Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod);
+
+  /// Whether one more pod may go to this node.
+  bool allows(NodeId node) const;
+  /// Soft spread: how many matching pods the node's domains hold already, 0 being best.
+  std::int64_t crowding(NodeId node) const;
+  /// A pod of some shape was placed on the node.
+  void placed(PodShapeId pod, NodeId node);
+
+ private:
+  using Domains = std::map<std::string, int>;  // label value -> matching pods
+  struct Term {
+    const model::LabelSelector* selector;
+    std::string key;
+    Domains counts;
+    int total = 0;
+  };
+  struct SpreadTerm {
+    const model::Spread* spread;
+    Domains counts;
+  };
+  void count(const model::Labels& labels, NodeId node);
+  void repel(const PodShapeRec& other, NodeId node);
+  const std::string* domain(NodeId node, const std::string& key) const;
+  bool names_allow(NodeId node) const;
+  bool ports_allow(NodeId node) const;
+
+  const World& world_;
+  const Policy& policy_;
+  const PodShapeRec& pod_;
+  std::vector<Term> near_;
+  std::vector<Term> away_;
+  std::vector<SpreadTerm> spread_;
+  std::set<std::pair<std::string, std::string>>
+      forbidden_;  // (key, value) that pods there keep this one out of
+};
+
+}  // namespace muster::sched

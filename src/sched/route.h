@@ -1,0 +1,53 @@
+// Which clusters a gang may run in, and which of them is best: a table of named, weighted parts,
+// one nominee at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sched/gang.h"
+#include "sched/ids.h"
+#include "sched/policy.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+
+enum class Part { Fit, Fragmentation, Price, Wait, Data, Spread, Damage, Count };
+constexpr std::size_t part_count = static_cast<std::size_t>(Part::Count);
+std::string_view to_text(Part part);
+std::int64_t weight_of(Part part, const ClusterWeights& weights);
+
+/// One row of the table: a candidate cluster and the points it got, each part from 0 (bad) to 1000
+/// (good).
+struct ClusterScore {
+  ClusterId cluster;
+  TypeId type{0};  // of the last set with GPUs
+  std::array<std::int64_t, part_count> points{};
+  std::int64_t total = 0;  // weighted sum / 1000
+};
+
+struct Venues {
+  std::vector<Venue> all;
+  int excluded = 0;   // clusters the job may not use by pin, exclusion or pool
+  int unhealthy = 0;  // allowed, but not taking jobs now
+};
+
+/// Venues of a gang in the order of cluster names and wanted types. Looked up once per shape until
+/// something changes.
+Venues venues_of(World& world, const Policy& policy, const Shape& shape);
+
+struct Candidate {
+  const Venue* venue = nullptr;
+  VenueView view;
+  std::vector<int> counts;
+  ClusterScore score;
+};
+
+/// Fills in scores and sorts the candidates, best first. Total order: score, cost, cluster name,
+/// node rank, type.
+void rank_candidates(const World& world, const Policy& policy, const Shape& shape,
+                     std::vector<Candidate>& candidates);
+
+}  // namespace muster::sched

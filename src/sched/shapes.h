@@ -1,0 +1,82 @@
+// Interned shapes. A pod shape is what one pod needs where it is sent (the pool's selector and
+// tolerations are folded in); a shape is a gang of them. A million jobs of a few thousand shapes
+// cost a few thousand entries here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/job.h"
+#include "sched/ids.h"
+
+namespace muster::sched {
+
+struct PodShapeRec {
+  model::PodShape spec;
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  int gpus = 0;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // (index of the name, amount)
+  std::int64_t demand = 0;  // pods of this shape asked for so far
+  bool relational =
+      false;  // looks at other pods or at single nodes: placed pod by pod, node by node
+};
+
+struct SetRec {
+  PodShapeId pod;
+  int count = 1;
+  int least = 1;
+  int pods_per_node = 0;
+};
+
+struct Shape {
+  model::Gang gang;
+  std::vector<SetRec> sets;
+  int pods = 0;
+  int least_pods = 0;
+  std::int64_t gpu_milli = 0;  // whole gang, 0 for CPU-only; shares by memory count as one device
+  bool elastic = false;
+  std::uint64_t hash = 0;
+};
+
+class Shapes {
+ public:
+  ShapeId intern(const model::Gang& gang);
+  /// The same pod sent through a pool: the pool's selector and tolerations added.
+  PodShapeId in_pool(PodShapeId pod, PoolId pool, const model::PoolSpec& spec);
+
+  /// Counts pods asked for, so that node choice knows what is usually asked.
+  void expect(PodShapeId pod, std::int64_t count) { pods_[pod.index()].demand += count; }
+
+  const Shape& operator[](ShapeId id) const { return shapes_[id.index()]; }
+  const PodShapeRec& pod(PodShapeId id) const { return pods_[id.index()]; }
+  std::size_t size() const { return shapes_.size(); }
+  std::size_t pod_count() const { return pods_.size(); }
+
+  std::uint32_t extended_index(const std::string& name);
+  const std::vector<std::string>& extended_names() const { return extended_names_; }
+  /// Makes a label key part of profiles.
+  void ask_key(const std::string& key);
+  /// Label keys that some pod asks about, for Fleet's profiles. Grows only.
+  const std::vector<std::string>& asked_keys() const { return asked_keys_; }
+
+ private:
+  PodShapeId intern_pod(const model::PodShape& spec);
+
+  std::vector<Shape> shapes_;
+  std::vector<PodShapeRec> pods_;
+  std::vector<std::string> extended_names_;
+  std::vector<std::string> asked_keys_;
+  std::unordered_multimap<std::uint64_t, ShapeId> shape_ids_;   // lookup-only
+  std::unordered_multimap<std::uint64_t, PodShapeId> pod_ids_;  // lookup-only
+  std::unordered_map<std::uint64_t, PodShapeId> pooled_;        // lookup-only
+};
+
+std::uint64_t hash_of(const model::PodShape& pod);
+std::uint64_t hash_of(const model::Gang& gang);
+
+}  // namespace muster::sched

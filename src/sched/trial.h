@@ -1,0 +1,65 @@
+// Try it, and leave no trace: what a plan puts on nodes, quota and reservations is taken back when
+// the trial ends.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "sched/world.h"
+
+namespace muster::sched {
+
+class Trial {
+ public:
+  explicit Trial(World& world) : world_(world) { world_.fleet.log_gains(false); }
+  ~Trial() {
+    for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) take_back(*undo);
+    world_.fleet.log_gains(true);
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// The pods stand on their nodes already (Placer put them there).
+  void placed(JobSlot job, std::vector<PodOn> pods, Charges charges) {
+    charge(job, charges, +1);
+    undo_.push_back({job, std::move(pods), std::move(charges), {}, {}});
+  }
+  void reserve(const Reservation& reservation) {
+    const ReservationId id = world_.add_reservation(reservation);
+    undo_.push_back({JobSlot::none(), {}, {}, id, {}});
+  }
+  void unreserve(ReservationId id) {
+    undo_.push_back({JobSlot::none(), {}, {}, id, world_.reservation(id)});
+    world_.drop_reservation(id);
+  }
+
+ private:
+  struct Undo {
+    JobSlot placed;
+    std::vector<PodOn> pods;
+    Charges charges;
+    ReservationId reservation;
+    Reservation dropped;
+  };
+  void charge(JobSlot slot, const Charges& charges, int sign) {
+    const Job& job = world_.job(slot);
+    world_.quota.charge(job.queue, charges, sign, Time{0}, Duration{0});
+    for (const QueueId extra : job.extra_queues)
+      world_.quota.charge(extra, charges, sign, Time{0}, Duration{0});
+  }
+  void take_back(const Undo& undo) {
+    if (!undo.placed.is_none()) {
+      for (const PodOn& pod : undo.pods) world_.fleet.vacate(pod, world_.shapes);
+      charge(undo.placed, undo.charges, -1);
+    } else if (undo.dropped.job.is_none()) {
+      world_.drop_reservation(undo.reservation);
+    } else {
+      world_.restore_reservation(undo.reservation, undo.dropped);
+    }
+  }
+
+  World& world_;
+  std::vector<Undo> undo_;
+};
+
+}  // namespace muster::sched

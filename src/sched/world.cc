@@ -1,0 +1,399 @@
+#include "sched/world.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace muster::sched {
+namespace {
+
+const std::set<LineRank> no_lines;
+const std::vector<JobSlot> no_jobs;
+
+Job copy_of(const Job& job) {
+  Job copy;
+  copy.id = job.id;
+  copy.seq = job.seq;
+  copy.queue = job.queue;
+  copy.shape = job.shape;
+  copy.priority = job.priority;
+  copy.attempt = job.attempt;
+  copy.failures = job.failures;
+  copy.state = job.state;
+  copy.line = job.line;
+  copy.user = job.user;
+  copy.name = job.name;
+  copy.reservation = job.reservation;
+  copy.submitted = job.submitted;
+  copy.eligible_at = job.eligible_at;
+  copy.deadline = job.deadline;
+  copy.run_limit = job.run_limit;
+  copy.extra_queues = job.extra_queues;
+  copy.depends_on = job.depends_on;
+  if (job.active) copy.active = std::make_unique<Active>(*job.active);
+  copy.first_low = job.first_low;
+  copy.first_expected = job.first_expected;
+  copy.first_high = job.first_high;
+  return copy;
+}
+
+}  // namespace
+
+World::World(const World& other)
+    : fleet(other.fleet),
+      shapes(other.shapes),
+      quota(other.quota),
+      changes(other.changes),
+      version(other.version),
+      eligible_at(other.eligible_at),
+      deadlines(other.deadlines),
+      run_limits(other.run_limits),
+      doomed(other.doomed),
+      dependents(other.dependents),
+      estimate_score(other.estimate_score),
+      job_ids_(other.job_ids_),
+      lines_(other.lines_),
+      line_ids_(other.line_ids_),
+      queue_lines_(other.queue_lines_),
+      active_(other.active_),
+      pools_(other.pools_),
+      pool_ids_(other.pool_ids_),
+      fleet_pools_(other.fleet_pools_),
+      reservations_(other.reservations_),
+      texts_(other.texts_),
+      text_ids_(other.text_ids_),
+      run_times_(other.run_times_),
+      orphans_(other.orphans_),
+      waiting_(other.waiting_) {
+  jobs_.reserve(other.jobs_.size());
+  for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
+}
+
+// ----------------------------------------------------------------------------------------------
+// jobs and lines
+
+JobSlot World::find_job(const std::string& id) const {
+  const auto it = job_ids_.find(id);
+  return it == job_ids_.end() ? JobSlot::none() : it->second;
+}
+
+JobSlot World::add_job(Job job) {
+  const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
+  job_ids_.emplace(job.id, slot);
+  jobs_.push_back(std::move(job));
+  return slot;
+}
+
+TextId World::text_id(const std::string& text) {
+  const auto [it, is_new] =
+      text_ids_.try_emplace(text, TextId{static_cast<std::uint32_t>(texts_.size())});
+  if (is_new) texts_.push_back(text);
+  return it->second;
+}
+
+const std::set<LineRank>& World::lines_of(QueueId queue) const {
+  return queue.index() < queue_lines_.size() ? queue_lines_[queue.index()] : no_lines;
+}
+
+LineRank World::rank_of(LineId id) const {
+  const Line& line = lines_[id.index()];
+  const auto& [key, slot] = *line.jobs.begin();
+  return {line.priority, key.first, key.second, id};
+}
+
+LineId World::line_for(const Job& job) {
+  Hasher hash;
+  hash.add(job.queue.v).add(job.shape.v).add(job.priority).add(job.run_limit.ms);
+  for (const QueueId queue : job.extra_queues) hash.add(queue.v);
+  for (auto [it, end] = line_ids_.equal_range(hash.value()); it != end; ++it) {
+    const Line& line = lines_[it->second.index()];
+    if (line.queue == job.queue && line.shape == job.shape && line.priority == job.priority &&
+        line.run_limit == job.run_limit && line.extra_queues == job.extra_queues) {
+      return it->second;
+    }
+  }
+  const LineId id{static_cast<std::uint32_t>(lines_.size())};
+  lines_.push_back({job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}});
+  line_ids_.emplace(hash.value(), id);
+  return id;
+}
+
+void World::rank_changed(LineId id, const LineRank* old_rank) {
+  const Line& line = lines_[id.index()];
+  if (queue_lines_.size() <= line.queue.index()) queue_lines_.resize(line.queue.index() + 1);
+  auto& lines = queue_lines_[line.queue.index()];
+  if (old_rank != nullptr) lines.erase(*old_rank);
+  if (!line.jobs.empty()) lines.insert(rank_of(id));
+}
+
+void World::enqueue(JobSlot slot) {
+  Job& job = jobs_[slot.index()];
+  if (job.state != model::JobState::Waiting || !job.line.is_none()) return;
+  if (!job.depends_on.empty() || eligible_at.contains({job.eligible_at, slot})) return;
+  const LineId id = line_for(job);
+  Line& line = lines_[id.index()];
+  const bool was_empty = line.jobs.empty();
+  const LineRank old_rank = was_empty ? LineRank{} : rank_of(id);
+  line.jobs.emplace(std::make_pair(job.seq, job.id), slot);
+  job.line = id;
+  ++waiting_;
+  if (line.jobs.begin()->second == slot) {
+    rank_changed(id, was_empty ? nullptr : &old_rank);
+    changes.lines.push_back(id);
+  }
+}
+
+void World::dequeue(JobSlot slot) {
+  Job& job = jobs_[slot.index()];
+  if (job.line.is_none()) return;
+  const LineId id = job.line;
+  Line& line = lines_[id.index()];
+  const LineRank old_rank = rank_of(id);
+  const bool was_first = line.jobs.begin()->second == slot;
+  line.jobs.erase({job.seq, job.id});
+  job.line = LineId::none();
+  --waiting_;
+  if (was_first) {
+    rank_changed(id, &old_rank);
+    changes.lines.push_back(id);
+  }
+}
+
+const std::vector<JobSlot>& World::active_in(ClusterId cluster) const {
+  return cluster.index() < active_.size() ? active_[cluster.index()] : no_jobs;
+}
+
+void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
+  Job& job = jobs_[slot.index()];
+  MUSTER_CHECK(!job.active, "job {} is placed already", job.id);
+  for (const PodOn& pod : active.pods) fleet.occupy(pod, shapes);
+  quota.charge(job.queue, active.charges, +1, at, policy.half_life);
+  for (const QueueId extra : job.extra_queues)
+    quota.charge(extra, active.charges, +1, at, policy.half_life);
+  if (active_.size() <= active.cluster.index()) active_.resize(active.cluster.index() + 1);
+  auto& peers = active_[active.cluster.index()];
+  active.at_in_cluster = static_cast<std::uint32_t>(peers.size());
+  peers.push_back(slot);
+  job.active = std::make_unique<Active>(std::move(active));
+}
+
+Active World::release(JobSlot slot, Time at, const Policy& policy) {
+  Job& job = jobs_[slot.index()];
+  MUSTER_CHECK(job.active != nullptr, "job {} is not placed", job.id);
+  Active active = std::move(*job.active);
+  job.active.reset();
+  for (const PodOn& pod : active.pods) fleet.vacate(pod, shapes);
+  quota.charge(job.queue, active.charges, -1, at, policy.half_life);
+  for (const QueueId extra : job.extra_queues)
+    quota.charge(extra, active.charges, -1, at, policy.half_life);
+  auto& peers = active_[active.cluster.index()];
+  peers[active.at_in_cluster] = peers.back();
+  jobs_[peers.back().index()].active->at_in_cluster = active.at_in_cluster;
+  peers.pop_back();
+  return active;
+}
+
+// ----------------------------------------------------------------------------------------------
+// pools
+
+PoolId World::find_pool(const std::string& name) const {
+  const auto it = pool_ids_.find(name);
+  return it == pool_ids_.end() ? PoolId::none() : it->second;
+}
+
+const std::vector<std::string>* World::find_fleet_pool(const std::string& name) const {
+  const auto it = fleet_pools_.find(name);
+  return it == fleet_pools_.end() ? nullptr : &it->second;
+}
+
+void World::set_pool(const model::PoolSpec& spec) {
+  // A changed pool gets a new slot: pod shapes are cached per slot.
+  pool_ids_[spec.name] = PoolId{static_cast<std::uint32_t>(pools_.size())};
+  pools_.push_back({spec, fleet.find_cluster(spec.cluster)});
+  for (const auto& [key, value] : spec.node_selector) shapes.ask_key(key);
+  changes.everything = true;
+}
+
+void World::set_fleet_pool(const model::FleetPoolSpec& spec) {
+  fleet_pools_[spec.name] = spec.pools;
+  changes.everything = true;
+}
+
+// ----------------------------------------------------------------------------------------------
+// reservations
+
+ReservationId World::add_reservation(const Reservation& reservation) {
+  ReservationId id{static_cast<std::uint32_t>(reservations_.size())};
+  for (std::size_t i = 0; i < reservations_.size(); ++i) {
+    if (reservations_[i].job.is_none()) {
+      id = ReservationId{static_cast<std::uint32_t>(i)};
+      break;
+    }
+  }
+  if (id.index() == reservations_.size()) reservations_.emplace_back();
+  restore_reservation(id, reservation);
+  return id;
+}
+
+void World::restore_reservation(ReservationId id, const Reservation& reservation) {
+  for (const NodeId node : reservation.nodes) fleet.reserve(node, id);
+  jobs_[reservation.job.index()].reservation = id;
+  reservations_[id.index()] = reservation;
+}
+
+void World::drop_reservation(ReservationId id) {
+  Reservation& reservation = reservations_[id.index()];
+  for (const NodeId node : reservation.nodes) {
+    if (fleet.node(node).reserved == id) fleet.reserve(node, ReservationId::none());
+  }
+  jobs_[reservation.job.index()].reservation = ReservationId::none();
+  reservation = Reservation{};
+}
+
+std::size_t World::reservation_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(reservations_.begin(), reservations_.end(),
+                    [](const Reservation& r) { return !r.job.is_none(); }));
+}
+
+// ----------------------------------------------------------------------------------------------
+// amounts
+
+Capacity World::capacity(const Policy& policy) {
+  const Fleet::Totals& totals = fleet.totals();
+  std::int64_t weighted = 0;
+  std::vector<std::pair<ResourceId, std::int64_t>> more;
+  for (std::size_t t = 1; t < totals.gpu_milli.size(); ++t) {
+    const std::string& type = fleet.type_name(TypeId{static_cast<std::uint16_t>(t)});
+    const auto weight = policy.gpu_weight_milli.find(type);
+    const bool weighs =
+        weight != policy.gpu_weight_milli.end() && policy.rules.has(Rule::GpuWeight);
+    weighted += totals.gpu_milli[t] * (weighs ? weight->second : 1000) / 1000;
+    more.emplace_back(quota.resource("gpu." + type), totals.gpu_milli[t]);
+  }
+  for (std::size_t i = 0; i < totals.extended.size(); ++i) {
+    more.emplace_back(quota.resource(shapes.extended_names()[i]), totals.extended[i]);
+  }
+  Capacity capacity(quota.resource_count(), 0);
+  capacity[resource_cpu.index()] = totals.cpu;
+  capacity[resource_memory.index()] = totals.memory;
+  capacity[resource_gpu.index()] = weighted;
+  for (const auto& [r, amount] : more) capacity[r.index()] = amount;
+  return capacity;
+}
+
+Charges World::charges(const Shape& shape, const std::vector<int>& counts,
+                       const std::vector<TypeId>& types, const Policy& policy) {
+  Charges charges;
+  const auto add = [&](ResourceId r, std::int64_t amount) {
+    if (amount == 0) return;
+    for (Charge& c : charges) {
+      if (c.resource == r) {
+        c.amount += amount;
+        return;
+      }
+    }
+    charges.push_back({r, amount});
+  };
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const PodShapeRec& pod = shapes.pod(shape.sets[i].pod);
+    add(resource_cpu, pod.cpu * counts[i]);
+    add(resource_memory, pod.memory * counts[i]);
+    if (pod.gpus > 0) {
+      // A share asked for by memory is charged as the whole device it may need.
+      const std::int64_t each = pod.spec.gpu.memory_each.v > 0 ? 1000 : pod.spec.gpu.each.v;
+      const std::int64_t milli = each * pod.gpus * counts[i];
+      const std::string& type = fleet.type_name(types[i]);
+      const auto weight = policy.gpu_weight_milli.find(type);
+      const bool weighs =
+          weight != policy.gpu_weight_milli.end() && policy.rules.has(Rule::GpuWeight);
+      add(resource_gpu, milli * (weighs ? weight->second : 1000) / 1000);
+      add(quota.resource("gpu." + type), milli);
+    }
+    for (const auto& [name, amount] : pod.spec.requests.extended)
+      add(quota.resource(name), amount * counts[i]);
+  }
+  return charges;
+}
+
+// ----------------------------------------------------------------------------------------------
+// run times
+
+void World::learn_run_time(const Job& job, Duration ran) {
+  RunTimes& times = run_times_[{job.user, job.name}];
+  if (times.recent_ms.size() < 8) {
+    times.recent_ms.push_back(ran.ms);
+  } else {
+    times.recent_ms[times.next] = ran.ms;
+    times.next = (times.next + 1) % 8;
+  }
+}
+
+std::optional<Duration> World::learned_run_time(const Job& job) const {
+  const auto it = run_times_.find({job.user, job.name});
+  if (it == run_times_.end()) return std::nullopt;
+  std::vector<std::int64_t> sorted = it->second.recent_ms;
+  std::sort(sorted.begin(), sorted.end());
+  return Duration{sorted[(sorted.size() * 3 - 1) / 4]};
+}
+
+// ----------------------------------------------------------------------------------------------
+// hash
+
+std::uint64_t World::hash() const {
+  // Sums of per-item hashes do not depend on the order of the tables.
+  std::uint64_t sum = 0;
+  for (const Job& job : jobs_) {
+    Hasher h;
+    h.add(job.id)
+        .add(job.seq)
+        .add(quota[job.queue].name)
+        .add(shapes[job.shape].hash)
+        .add(job.priority);
+    h.add(job.attempt).add(job.failures).add(static_cast<int>(job.state)).add(job.eligible_at.ms);
+    h.add(job.reservation.is_none()).add(job.run_limit.ms).add(job.first_expected.ms);
+    if (job.active) {
+      const Active& a = *job.active;
+      h.add(fleet.cluster(a.cluster).spec.name)
+          .add(a.placed_at.ms)
+          .add(a.started_at.ms)
+          .add(a.stopping);
+      std::uint64_t pods = 0;
+      for (const PodOn& pod : a.pods) {
+        pods += Hasher().add(fleet.node(pod.node).spec.name).add(pod.set).add(pod.devices).value();
+      }
+      h.add(pods);
+    }
+    sum += h.value();
+  }
+  for (const Reservation& r : reservations_) {
+    if (r.job.is_none()) continue;
+    Hasher h;
+    h.add(jobs_[r.job.index()].id)
+        .add(r.start.ms)
+        .add(std::uint64_t{r.nodes.size()})
+        .add(r.preempting);
+    sum += h.value();
+  }
+  for (std::size_t q = 0; q < quota.size(); ++q) {
+    const QueueNode& n = quota[QueueId{static_cast<std::uint32_t>(q)}];
+    Hasher h;
+    h.add(n.name).add(n.tree).add(n.alive).add(n.weight);
+    for (std::size_t r = 0; r < n.use.size(); ++r) {
+      if (n.use[r] != 0)
+        h.add(quota.resource_name(ResourceId{static_cast<std::uint16_t>(r)})).add(n.use[r]);
+    }
+    sum += h.value();
+  }
+  for (std::size_t i = 0; i < fleet.node_count(); ++i) {
+    const Node& n = fleet.node(NodeId{static_cast<std::uint32_t>(i)});
+    Hasher h;
+    h.add(n.spec.name).add(n.seen).add(n.cpu).add(n.memory).add(n.pod_slots).add(n.cls.is_none());
+    h.add(std::uint64_t{n.pods.size()});
+    for (const std::uint16_t free : n.devices) h.add(std::uint32_t{free});
+    sum += h.value();
+  }
+  return sum;
+}
+
+}  // namespace muster::sched

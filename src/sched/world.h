@@ -1,0 +1,149 @@
+// World: everything decisions need, and no more. World = fold(apply, empty, events). Books come
+// from the journal, sight (nodes, foreign pods, health) from watches. Only control/loop writes it;
+// plan() tries things on it and undoes them.
+//
+// Reading path: job_table.h (jobs and lines), fleet.h (nodes), quota.h (queues), then apply.cc (how
+// events change them).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "model/event.h"
+#include "sched/fleet.h"
+#include "sched/job_table.h"
+#include "sched/policy.h"
+#include "sched/quota.h"
+#include "sched/shapes.h"
+
+namespace muster::sched {
+
+struct Pool {
+  model::PoolSpec spec;
+  ClusterId cluster;
+};
+
+/// What changed since the last plan: the planner looks at this and at nothing else again.
+struct Changes {
+  bool everything = true;
+  std::vector<LineId> lines;   // got a job, a new first job, or became eligible
+  std::vector<QueueId> freed;  // use went down or limits changed, in any tree
+};
+
+/// An attempt left behind in a lost cluster after its job was started again elsewhere.
+struct Orphan {
+  JobSlot job;
+  std::uint32_t attempt = 0;
+  Active active;
+};
+
+class World {
+ public:
+  World() = default;
+  World(const World& other);
+  World& operator=(const World&) = delete;
+  World(World&&) = default;
+
+  Fleet fleet;
+  Shapes shapes;
+  QuotaTree quota;
+  Changes changes;
+  std::uint64_t version = 0;  // counts applied events
+
+  // ---- jobs
+  JobSlot find_job(const std::string& id) const;
+  Job& job(JobSlot slot) { return jobs_[slot.index()]; }
+  const Job& job(JobSlot slot) const { return jobs_[slot.index()]; }
+  std::size_t job_count() const { return jobs_.size(); }
+  const Line& line(LineId id) const { return lines_[id.index()]; }
+  std::size_t line_slots() const { return lines_.size(); }
+  JobSlot first_of(LineId id) const { return lines_[id.index()].jobs.begin()->second; }
+  /// Lines with at least one eligible job, best first. Empty for queues without any.
+  const std::set<LineRank>& lines_of(QueueId queue) const;
+  LineRank rank_of(LineId id) const;
+  const std::vector<JobSlot>& active_in(ClusterId cluster) const;
+  std::size_t waiting() const { return waiting_; }  // standing in lines
+  const std::string& text(TextId id) const { return texts_[id.index()]; }
+
+  // ---- timers: (when, who), soonest first
+  std::set<std::pair<Time, JobSlot>> eligible_at;  // waiting jobs that may not start yet
+  std::set<std::pair<Time, JobSlot>> deadlines;    // waiting jobs
+  std::set<std::pair<Time, JobSlot>> run_limits;   // started jobs
+  std::set<JobSlot> doomed;                        // waiting jobs whose dependency failed
+
+  // ---- pools
+  PoolId find_pool(const std::string& name) const;
+  const Pool& pool(PoolId id) const { return pools_[id.index()]; }
+  const std::vector<std::string>* find_fleet_pool(const std::string& name) const;
+  void set_pool(const model::PoolSpec& spec);
+  void set_fleet_pool(const model::FleetPoolSpec& spec);
+
+  // ---- reservations
+  const std::vector<Reservation>& reservations() const { return reservations_; }
+  const Reservation& reservation(ReservationId id) const { return reservations_[id.index()]; }
+  ReservationId add_reservation(const Reservation& reservation);  // marks the nodes and the job
+  void drop_reservation(ReservationId id);
+  void restore_reservation(ReservationId id, const Reservation& reservation);  // undoes a drop
+  std::size_t reservation_count() const;
+
+  // ---- primitive changes used by apply and, with undo, by plan
+  JobSlot add_job(Job job);
+  void enqueue(JobSlot slot);  // into its line, if it is eligible
+  void dequeue(JobSlot slot);  // out of its line
+  void start(JobSlot slot, Active active, Time at, const Policy& policy);  // occupies and charges
+  Active release(JobSlot slot, Time at, const Policy& policy);             // the reverse
+  TextId text_id(const std::string& text);
+  void learn_run_time(const Job& job, Duration ran);
+  /// What a job of this user and name took lately (upper quartile), if any ran.
+  std::optional<Duration> learned_run_time(const Job& job) const;
+  void add_orphan(Orphan orphan) { orphans_.push_back(std::move(orphan)); }
+  std::vector<Orphan>& orphans() { return orphans_; }
+  const std::vector<Orphan>& orphans() const { return orphans_; }
+  /// Jobs that wait for this id to succeed.
+  std::map<std::string, std::vector<JobSlot>> dependents;
+  EstimateScore estimate_score;
+
+  /// Fleet totals by quota resource, GPU types weighted.
+  Capacity capacity(const Policy& policy);
+  /// What a gang charges: `types` is the GPU type of each set, `counts` the pods of each set.
+  Charges charges(const Shape& shape, const std::vector<int>& counts,
+                  const std::vector<TypeId>& types, const Policy& policy);
+
+  /// Of everything that is folded, independent of table order; equal worlds have equal hashes.
+  std::uint64_t hash() const;
+
+ private:
+  LineId line_for(const Job& job);
+  void rank_changed(LineId id, const LineRank* old_rank);
+
+  std::vector<Job> jobs_;
+  std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
+  std::vector<Line> lines_;
+  std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
+  std::vector<std::set<LineRank>> queue_lines_;
+  std::vector<std::vector<JobSlot>> active_;
+  std::vector<Pool> pools_;
+  std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only
+  std::map<std::string, std::vector<std::string>> fleet_pools_;
+  std::vector<Reservation> reservations_;
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
+  std::map<std::pair<TextId, TextId>, RunTimes> run_times_;
+  std::vector<Orphan> orphans_;
+  std::size_t waiting_ = 0;
+};
+
+/// Takes one event into the world. Events that do not apply any more (an old attempt, a finished
+/// job) change nothing: applying an event twice is the same as applying it once. Returns false when
+/// it was such an event.
+bool apply(World& world, const model::Event& event, const Policy& policy);
+
+/// What must hold after every step; an empty text, or the first thing found wrong.
+std::string check(const World& world);
+
+}  // namespace muster::sched
