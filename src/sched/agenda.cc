@@ -19,36 +19,34 @@ const LineState& Agenda::state(LineId line) const {
   return line.index() < lines_.size() ? lines_[line.index()] : untried;
 }
 
-// ----------------------------------------------------------------------------------------------
-// tournament
+// ---------------------------------------------------------------------------------------------- tournament
+
+/// The key of the queue's own lines: of the candidate where it is known, else the best that could be.
+bool Agenda::own_key(const World& world, QueueId id, Key& out) const {
+  const QueueState& q = queues_[id.index()];
+  const auto& lines = world.lines_of(id);
+  if (lines.empty()) return false;
+  const bool exact = q.exact == plan_;
+  if (exact && q.candidate.is_none()) return false;
+  const Rules& rules = policy_->rules;
+  const LineId id_of_line = exact ? q.candidate : lines.begin()->line;
+  const Line& line = world.line(id_of_line);
+  if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
+    // The cheapest type decides the tier; the quota check before the start looks at the real one.
+    const Shape& shape = world.shapes[line.shape];
+    const Charges least = {{resource_cpu, shape.least_cpu},
+                           {resource_memory, shape.least_memory},
+                           {resource_gpu, shape.least_gpu_milli}};
+    out.tier = !exact || world.quota.inside_guaranteed(id, least) ? 0 : 1;
+  }
+  const int cap = rules.has(Rule::PriorityCap) ? world.quota[id].priority_cap : model::priority_max;
+  if (rules.has(Rule::PriorityClass)) out.negated_class = -std::int64_t{std::min(line.priority, cap)};
+  return true;
+}
 
 bool Agenda::best_of(const World& world, QueueId id, Key& out) const {
   const QueueState& q = queues_[id.index()];
-  const QueueNode& node = world.quota[id];
-  const Rules& rules = policy_->rules;
-  bool any = false;
-  if (!q.active.empty() && !q.blocked) {
-    const LineRank& first = *q.active.begin();
-    const Line& line = world.line(first.line);
-    out = Key{};
-    if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
-      // The cheapest type decides the tier; the quota check before the start looks at the real one.
-      const Shape& shape = world.shapes[line.shape];
-      Charges least;
-      std::int64_t cpu = 0;
-      std::int64_t memory = 0;
-      for (const SetRec& set : shape.sets) {
-        cpu += world.shapes.pod(set.pod).cpu * set.least;
-        memory += world.shapes.pod(set.pod).memory * set.least;
-      }
-      least = {{resource_cpu, cpu}, {resource_memory, memory}, {resource_gpu, shape.gpu_milli}};
-      if (world.quota.inside_guaranteed(id, least)) out.tier = 0;
-    }
-    const int cap = rules.has(Rule::PriorityCap) ? node.priority_cap : model::priority_max;
-    if (rules.has(Rule::PriorityClass))
-      out.negated_class = -std::int64_t{std::min(line.priority, cap)};
-    any = true;
-  }
+  bool any = own_key(world, id, out);
   if (!q.children.empty()) {
     const Key& child = *q.children.begin();
     if (!any || std::tie(child.tier, child.negated_class) < std::tie(out.tier, out.negated_class)) {
@@ -58,21 +56,21 @@ bool Agenda::best_of(const World& world, QueueId id, Key& out) const {
     any = true;
   }
   if (!any) return false;
-  out.share =
-      rules.has(Rule::FairShare) ? world.quota.share(id, capacity, share_time_, *policy_) : 0;
+  const QueueNode& node = world.quota[id];
+  out.share = policy_->rules.has(Rule::FairShare) ? world.quota.share(id, capacity, share_time_, *policy_) : 0;
   out.name_rank = node.name_rank;
   out.queue = id;
   return true;
 }
 
 void Agenda::refresh(const World& world, QueueId from) {
-  if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
   for (QueueId id = from; !id.is_none(); id = world.quota[id].parent) {
-    QueueState& q = queues_[id.index()];
     const QueueId parent = world.quota[id].parent;
     if (parent.is_none()) return;
+    QueueState& q = queues_[id.index()];
     Key key;
     const bool any = best_of(world, id, key);
+    if (q.listed && any && key == q.key) continue;
     auto& siblings = queues_[parent.index()].children;
     if (q.listed) siblings.erase(q.key);
     q.listed = any;
@@ -81,201 +79,215 @@ void Agenda::refresh(const World& world, QueueId from) {
   }
 }
 
-LineId Agenda::next() const {
-  if (queues_.empty()) return LineId::none();
-  QueueId id = QuotaTree::root();
-  while (true) {
-    const QueueState& q = queues_[id.index()];
-    // A queue with lines of its own and children offers its own first when they are as good.
-    if (!q.children.empty()) {
-      const Key& child = *q.children.begin();
-      const bool own_first =
-          !q.active.empty() && !q.blocked && id != QuotaTree::root() &&
-          std::tie(q.key.tier, q.key.negated_class) < std::tie(child.tier, child.negated_class);
-      if (!own_first) {
-        id = child.queue;
-        continue;
+LineId Agenda::next(const World& world) {
+  while (try_all_ || due_ > 0 || !gained_.empty()) {
+    QueueId id = QuotaTree::root();
+    // Down the tree: at each level the best child, unless the queue's own lines are at least as good.
+    while (!queues_[id.index()].children.empty()) {
+      const Key& child = *queues_[id.index()].children.begin();
+      Key own;
+      if (own_key(world, id, own) &&
+          std::tie(own.tier, own.negated_class) <= std::tie(child.tier, child.negated_class)) {
+        break;
       }
+      id = child.queue;
     }
-    return q.active.empty() || q.blocked ? LineId::none() : q.active.begin()->line;
+    if (id == QuotaTree::root()) return LineId::none();
+    QueueState& q = queues_[id.index()];
+    if (q.exact == plan_) return q.candidate;
+    find_candidate(world, id);
+    touch(id);
+    refresh(world, id);
+  }
+  return LineId::none();
+}
+
+/// The first line of the queue that is worth a try in this plan.
+void Agenda::find_candidate(const World& world, QueueId id) {
+  QueueState& q = queues_[id.index()];
+  const auto& lines = world.lines_of(id);
+  if (q.scanned != plan_) {
+    q.scanned = plan_;
+    q.scan = lines.begin();
+    q.moved.clear();
+  }
+  q.exact = plan_;
+  q.candidate = LineId::none();
+  const bool fifo = world.quota[id].strategy == model::Strategy::Fifo && policy_->rules.has(Rule::FifoBlocks);
+  while (q.scan != lines.end()) {
+    const LineId line = q.scan->line;
+    if (lines_[line.index()].moved != plan_) {
+      if (lines_[line.index()].current.is_none()) lines_[line.index()].current = world.first_of(line);
+      if (is_candidate(world, line)) break;
+      if (fifo) return;  // the first does not start, so nothing does
+    }
+    ++q.scan;
+  }
+  if (!q.moved.empty() && (q.scan == lines.end() || *q.moved.begin() < *q.scan)) {
+    q.candidate = q.moved.begin()->line;
+  } else if (q.scan != lines.end()) {
+    q.candidate = q.scan->line;
   }
 }
 
-// ----------------------------------------------------------------------------------------------
-// lines
-
-void Agenda::unpark(LineId id) {
-  LineState& s = lines_[id.index()];
-  if (s.parked_for_room) waiting_for_room_.erase(id);
-  s.parked_for_room = false;
-  if (!s.parked_at.is_none()) waiting_for_quota_[s.parked_at.index()].erase(id);
-  s.parked_at = QueueId::none();
-  if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
-  s.recheck = Time::never();
-}
-
-void Agenda::activate(const World& world, LineId id) {
-  LineState& s = lines_[id.index()];
-  if (s.active) deactivate(world, id);
-  unpark(id);
+bool Agenda::is_candidate(const World& world, LineId id) {
+  const LineState& s = lines_[id.index()];
+  if (s.failed == plan_) return false;
+  if (try_all_ || s.due) return true;
+  if (!s.parked_at.is_none() || gained_.empty()) return false;
   const Line& line = world.line(id);
-  if (line.jobs.empty()) {
-    s.current = JobSlot::none();
-    refresh(world, line.queue);
-    return;
-  }
-  s.current = world.first_of(id);
-  s.active = true;
-  if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
-  queues_[line.queue.index()].active.insert(rank_of_current(world, id));
-  queues_[line.queue.index()].blocked = false;
-  refresh(world, line.queue);
+  return gained_room(world, line, s) || may_take_with_victims(world, line, s);
 }
 
-void Agenda::deactivate(const World& world, LineId id) {
-  LineState& s = lines_[id.index()];
-  if (!s.active) return;
-  s.active = false;
-  queues_[world.line(id).queue.index()].active.erase(rank_of_current(world, id));
-}
-
-void Agenda::placed(const World& world, LineId id) {
+void Agenda::advance(const World& world, LineId id) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
-  deactivate(world, id);
+  QueueState& q = queues_[line.queue.index()];
+  if (s.moved == plan_) q.moved.erase(rank_of_current(world, id));
+  s.moved = plan_;
   const Job& job = world.job(s.current);
   const auto after = line.jobs.upper_bound({job.seq, job.id});
   if (after != line.jobs.end()) {
     s.current = after->second;
-    s.active = true;
-    queues_[line.queue.index()].active.insert(rank_of_current(world, id));
+    q.moved.insert(rank_of_current(world, id));
   } else {
     s.current = JobSlot::none();
+    if (s.due) --due_;
+    s.due = false;
   }
+  ++gain_epoch_;
+  if (!try_all_) list_gained_classes(world);
+  find_candidate(world, line.queue);
+  touch(line.queue);
   refresh(world, line.queue);
 }
 
 void Agenda::park(const World& world, LineId id, Why why, Time recheck) {
   LineState& s = lines_[id.index()];
-  deactivate(world, id);
+  const Line& line = world.line(id);
+  unpark(id);
+  if (s.moved == plan_) queues_[line.queue.index()].moved.erase(rank_of_current(world, id));
+  s.failed = plan_;
   s.why = std::move(why);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
   if (const auto* over = std::get_if<OverQuota>(&s.why)) {
-    if (waiting_for_quota_.size() <= over->queue.index())
-      waiting_for_quota_.resize(over->queue.index() + 1);
+    if (waiting_for_quota_.size() <= over->queue.index()) waiting_for_quota_.resize(over->queue.index() + 1);
     waiting_for_quota_[over->queue.index()].insert(id);
     s.parked_at = over->queue;
-  } else {
-    s.parked_for_room = true;
-    waiting_for_room_.insert(id);
   }
-  refresh(world, world.line(id).queue);
+  find_candidate(world, line.queue);
+  touch(line.queue);
+  refresh(world, line.queue);
 }
 
-void Agenda::block(const World& world, QueueId queue) {
-  queues_[queue.index()].blocked = true;
-  refresh(world, queue);
+// ---------------------------------------------------------------------------------------------- what changed
+
+void Agenda::make_due(LineId id) {
+  LineState& s = lines_[id.index()];
+  unpark(id);
+  if (!s.due) ++due_;
+  s.due = true;
 }
 
-// ----------------------------------------------------------------------------------------------
-// waking
+void Agenda::unpark(LineId id) {
+  LineState& s = lines_[id.index()];
+  if (!s.parked_at.is_none()) waiting_for_quota_[s.parked_at.index()].erase(id);
+  s.parked_at = QueueId::none();
+  if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
+  s.recheck = Time::never();
+  if (s.due) --due_;
+  s.due = false;
+}
 
 void Agenda::rebuild(World& world) {
   queues_.assign(world.quota.size(), {});
   lines_.assign(world.line_slots(), {});
-  waiting_for_room_.clear();
   waiting_for_quota_.clear();
   rechecks_.clear();
   venues_.clear();
   venues_known_.clear();
+  touched_.clear();
+  due_ = 0;
+  try_all_ = true;
   for (const QueueId queue : world.quota.by_name()) {
-    for (const LineRank& rank : world.lines_of(queue)) {
-      LineState& s = lines_[rank.line.index()];
-      s.current = world.first_of(rank.line);
-      s.active = true;
-      queues_[queue.index()].active.insert(rank);
-    }
-    if (!queues_[queue.index()].active.empty()) refresh(world, queue);
+    if (!world.lines_of(queue).empty()) refresh(world, queue);
   }
-}
-
-/// Could a node of this class matter to the line? True too often costs a try in vain, false wrongly
-/// would lose a start.
-bool Agenda::room_for(const World& world, const Line& line, const LineState& state, ClassId cls,
-                      Time now) {
-  const NodeClass& c = world.fleet.node_class(cls);
-  const Shape& shape = world.shapes[line.shape];
-  const Job& job = world.job(state.current);
-  const Cluster& cluster = world.fleet.cluster(c.cluster);
-  const std::size_t type = world.fleet.profile(c.profile).type.index();
-  bool leaves_in_time = !job.reservation.is_none();
-  if (!c.reserved.is_none() && c.reserved != job.reservation) {
-    const Reservation& r = world.reservation(c.reserved);
-    if (r.preempting || now + expected_run_time(world, job, *policy_) > r.start) return false;
-    leaves_in_time = true;
-  }
-  for (const SetRec& set : shape.sets) {
-    const PodShapeRec& pod = world.shapes.pod(set.pod);
-    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
-    const GpuState& gpu = world.fleet.gpu(c.gpu);
-    if (pod.gpus > 0 && !pod.spec.gpu.is_share()) {
-      if (pod.gpus > gpu.whole) continue;
-      // The whole set needs room in this cluster: count idle devices there, reserved nodes only if
-      // they are open to it.
-      const auto& nodes = leaves_in_time ? cluster.all[type] : cluster.unreserved[type];
-      std::int64_t fits = 0;
-      for (std::size_t whole = static_cast<std::size_t>(pod.gpus); whole < nodes.size(); ++whole) {
-        fits += std::int64_t{nodes[whole]} *
-                static_cast<std::int64_t>(whole / static_cast<std::size_t>(pod.gpus));
-      }
-      if (fits < set.least) return false;
-    }
-    return true;
-  }
-  return false;
-}
-
-void Agenda::wake_for_room(World& world) {
-  std::vector<ClassId> classes;
-  for (const NodeId node : world.fleet.gained()) {
-    const ClassId cls = world.fleet.node(node).cls;
-    if (!cls.is_none()) classes.push_back(cls);
-  }
-  world.fleet.gained().clear();
-  std::sort(classes.begin(), classes.end());
-  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-  if (classes.empty()) return;
-  std::vector<LineId> woken;
-  for (const LineId id : waiting_for_room_) {
-    const Line& line = world.line(id);
-    for (const ClassId cls : classes) {
-      if (room_for(world, line, lines_[id.index()], cls, now_)) {
-        woken.push_back(id);
-        break;
-      }
-    }
-  }
-  for (const LineId id : woken) activate(world, id);
 }
 
 void Agenda::wake_for_quota(const World& world, QueueId queue) {
   for (QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
     if (id.index() >= waiting_for_quota_.size()) continue;
     std::vector<LineId> woken;
+    const QueueNode& node = world.quota[id];
     for (const LineId line : waiting_for_quota_[id.index()]) {
       const auto& over = std::get<OverQuota>(lines_[line.index()].why);
-      const QueueNode& node = world.quota[id];
-      const LimitRec limit = over.resource.index() < node.limits.size()
-                                 ? node.limits[over.resource.index()]
-                                 : LimitRec{};
-      if (over.bound == QuotaBound::Maximum &&
-          node.use[over.resource.index()] + over.asked > limit.maximum)
-        continue;
+      const std::size_t r = over.resource.index();
+      if (over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum) continue;
       woken.push_back(line);
     }
-    for (const LineId line : woken) activate(world, line);
+    for (const LineId line : woken) {
+      make_due(line);
+      touch(world.line(line).queue);
+    }
   }
+}
+
+void Agenda::take_changes(World& world) {
+  lines_.resize(world.line_slots());
+  if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
+  for (const LineId id : world.changes.lines) {
+    touch(world.line(id).queue);
+    LineState& s = lines_[id.index()];
+    if (world.line(id).jobs.empty()) {
+      unpark(id);
+      s.current = JobSlot::none();
+      continue;
+    }
+    const JobSlot first = world.first_of(id);
+    if (s.current == first && !std::holds_alternative<NotTried>(s.why)) continue;  // tried in the last plan
+    s.current = first;
+    s.why = NotTried{};
+    make_due(id);
+  }
+  for (const LineId id : world.changes.again) {
+    if (world.line(id).jobs.empty()) continue;
+    make_due(id);
+    touch(world.line(id).queue);
+  }
+  for (const QueueId queue : world.changes.freed) {
+    touch(queue);
+    wake_for_quota(world, queue);
+  }
+  while (!rechecks_.empty() && rechecks_.begin()->first <= now_) {
+    const LineId line = rechecks_.begin()->second;
+    make_due(line);
+    touch(world.line(line).queue);
+  }
+}
+
+void Agenda::take_gains(World& world) {
+  gained_.clear();
+  if (!try_all_) {
+    gained_ = world.fleet.gained();
+    std::sort(gained_.begin(), gained_.end());
+    gained_.erase(std::unique(gained_.begin(), gained_.end()), gained_.end());
+  }
+  world.fleet.gained().clear();
+  ++gain_epoch_;
+  list_gained_classes(world);
+}
+
+void Agenda::list_gained_classes(const World& world) {
+  gained_classes_.clear();
+  std::erase_if(gained_, [&](NodeId id) {
+    const Node& node = world.fleet.node(id);
+    if (node.cls.is_none()) return true;
+    gained_classes_.push_back(node.cls);
+    return false;
+  });
+  std::sort(gained_classes_.begin(), gained_classes_.end());
+  gained_classes_.erase(std::unique(gained_classes_.begin(), gained_classes_.end()), gained_classes_.end());
 }
 
 void Agenda::absorb(World& world, const Policy& policy, Time now) {
@@ -288,8 +300,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
     cache.forget_costs();
   }
   Capacity total = world.capacity(policy);
-  const Time tick{policy.share_tick.ms > 0 ? now.ms / policy.share_tick.ms * policy.share_tick.ms
-                                           : now.ms};
+  const Time tick{policy.share_tick.ms > 0 ? now.ms / policy.share_tick.ms * policy.share_tick.ms : now.ms};
   const bool shares_moved = total != capacity || tick != share_time_;
   capacity = std::move(total);
   share_time_ = tick;
@@ -297,33 +308,99 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   types_seen_ = world.fleet.type_count();
   if (fresh_ || world.changes.everything) {
     rebuild(world);
-    world.fleet.gained().clear();
   } else {
-    lines_.resize(world.line_slots());
-    if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
+    try_all_ = false;
+    take_changes(world);
     if (shares_moved) {
       for (const QueueId queue : world.quota.by_name()) refresh(world, queue);
     }
-    for (const LineId line : world.changes.lines) {
-      const LineState& s = lines_[line.index()];
-      const bool same_first =
-          !s.active && !world.line(line).jobs.empty() && world.first_of(line) == s.current;
-      if (!same_first) activate(world, line);
-    }
-    for (const QueueId queue : world.changes.freed) wake_for_quota(world, queue);
-    wake_for_room(world);
-    while (!rechecks_.empty() && rechecks_.begin()->first <= now)
-      activate(world, rechecks_.begin()->second);
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    for (const QueueId queue : touched_) refresh(world, queue);
+    touched_.clear();
   }
+  take_gains(world);
   fresh_ = false;
-  world.changes = Changes{.everything = false, .lines = {}, .freed = {}};
+  world.changes = Changes{};
+  world.changes.everything = false;
 }
 
-// ----------------------------------------------------------------------------------------------
-// caches
+// ---------------------------------------------------------------------------------------------- gains
+
+/// Could a node of this class matter to the gang? True too often costs a try in vain; false wrongly would lose a start.
+bool Agenda::class_may_hold(const World& world, const Shape& shape, ClassId cls, bool leaves_in_time) {
+  const NodeClass& c = world.fleet.node_class(cls);
+  const GpuState& gpu = world.fleet.gpu(c.gpu);
+  const Cluster& cluster = world.fleet.cluster(c.cluster);
+  const std::size_t type = world.fleet.profile(c.profile).type.index();
+  for (const SetRec& set : shape.sets) {
+    const PodShapeRec& pod = world.shapes.pod(set.pod);
+    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
+    if (pod.gpus > 0) {
+      const bool share = pod.spec.gpu.is_share();
+      if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
+      if (!cache.match(world, *policy_, set.pod, c.profile).allowed) continue;
+      if (!share) {
+        // The set needs room for all its pods in this cluster: count idle devices, of reserved nodes only if open to it.
+        const auto& nodes = leaves_in_time ? cluster.all[type] : cluster.unreserved[type];
+        std::int64_t fits = 0;
+        for (std::size_t whole = static_cast<std::size_t>(pod.gpus); whole < nodes.size(); ++whole) {
+          fits += std::int64_t{nodes[whole]} * static_cast<std::int64_t>(whole / static_cast<std::size_t>(pod.gpus));
+        }
+        if (fits < set.least) continue;
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+/// Room that is too little alone may be enough together with victims.
+bool Agenda::may_take_with_victims(const World& world, const Line& line, const LineState& state) {
+  const Job& job = world.job(state.current);
+  if (world.lowest_running_priority() >= priority_class(world, job, *policy_) &&
+      world.quota.guarantor(job.queue).is_none()) {
+    return false;
+  }
+  const Shape& shape = world.shapes[line.shape];
+  return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
+    const NodeClass& c = world.fleet.node_class(cls);
+    return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
+      const PodShapeRec& pod = world.shapes.pod(set.pod);
+      return (pod.gpus == 0 || world.fleet.gpu(c.gpu).total > 0) &&
+             cache.match(world, *policy_, set.pod, c.profile).allowed;
+    });
+  });
+}
+
+bool Agenda::gained_room(const World& world, const Line& line, const LineState& state) {
+  if (possible_.size() < world.shapes.size()) possible_.resize(world.shapes.size());
+  Possible& known = possible_[line.shape.index()];
+  const Shape& shape = world.shapes[line.shape];
+  if (known.epoch != gain_epoch_) {
+    known.epoch = gain_epoch_;
+    known.yes = std::any_of(gained_classes_.begin(), gained_classes_.end(),
+                            [&](ClassId cls) { return class_may_hold(world, shape, cls, true); });
+  }
+  if (!known.yes) return false;
+  // Nodes reserved for others count only for jobs that leave in time.
+  const Job& job = world.job(state.current);
+  const Asker asker{state.current, now_ + expected_run_time(world, job, *policy_), job.reservation,
+                    priority_class(world, job, *policy_)};
+  const bool open = std::any_of(world.reservations().begin(), world.reservations().end(), [&](const Reservation& r) {
+    return !r.job.is_none() && may_use_reserved(world, *policy_, r, asker);
+  });
+  return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
+    const ReservationId reserved = world.fleet.node_class(cls).reserved;
+    if (!reserved.is_none() && !may_use_reserved(world, *policy_, world.reservation(reserved), asker)) return false;
+    return class_may_hold(world, shape, cls, open);
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- caches
 
 const Venues& Agenda::venues(World& world, const Policy& policy, ShapeId shape) {
-  if (venues_.size() <= shape.index()) {
+  if (venues_.size() < world.shapes.size()) {
     venues_.resize(world.shapes.size());
     venues_known_.resize(world.shapes.size(), false);
   }
@@ -332,21 +409,6 @@ const Venues& Agenda::venues(World& world, const Policy& policy, ShapeId shape) 
     venues_known_[shape.index()] = true;
   }
   return venues_[shape.index()];
-}
-
-int Agenda::lowest_running_class(const World& world, const Policy& policy) {
-  if (lowest_plan_ == plan_) return lowest_class_;
-  lowest_plan_ = plan_;
-  lowest_class_ = std::numeric_limits<int>::max();
-  for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c) {
-    for (const JobSlot slot : world.active_in(ClusterId{static_cast<std::uint32_t>(c)})) {
-      const Job& job = world.job(slot);
-      if (!job.active->stopping && world.shapes[job.shape].gang.preemptible) {
-        lowest_class_ = std::min(lowest_class_, priority_class(world, job, policy));
-      }
-    }
-  }
-  return lowest_class_;
 }
 
 bool Agenda::known_full(ShapeId shape) const {

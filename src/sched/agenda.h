@@ -1,15 +1,18 @@
-// Who is next. The agenda keeps, for every queue, the lines worth trying, and a tournament over the
-// quota tree that finds the best of them: inside guaranteed amounts first, then the priority class,
-// then at each level of the tree the child with the lowest weighted dominant share, then names.
-// Lines that were tried in vain are parked with their verdict until something they wait for
-// changes, so that the work of a plan follows what changed and not how much waits.
+// Who is next. A tournament over the quota tree finds the best line to try: inside guaranteed amounts first, then the
+// priority class, then at each level of the tree the child with the lowest weighted dominant share, then names; inside a queue
+// the user's priority, then submit order.
 //
-// It is derived from World and can be dropped at any time: a fresh agenda tries everything and
-// comes to the same plan.
+// Work follows what changed. A line is a candidate if it was never tried, if the quota or time it waited for has come, or if
+// some node that gained room since the last plan could matter to it. When nothing of that is left the plan is done, however
+// many jobs wait. Keys of queues are kept between plans; a queue's key is only a bound until the queue comes to the top, then
+// its lines are looked through for a real candidate and the key made exact.
+//
+// The agenda is derived from World and can be dropped at any time: a fresh one tries every line and comes to the same plan.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -23,46 +26,37 @@
 namespace muster::sched {
 
 struct LineState {
-  bool active = false;  // to be tried in this plan
-  JobSlot current;      // the job to try next, or the one the verdict is about
+  JobSlot current;           // the job the verdict is about, or the one to try next in this plan
   Why why = NotTried{};
   Time recheck = Time::never();
-  bool parked_for_room = false;
-  QueueId parked_at;  // quota that said no
+  QueueId parked_at;         // quota that said no
+  bool due = false;          // to be tried whether or not nodes gained room
+  std::uint64_t moved = 0;   // plan in which a job of the line was placed: `current` is not the first any more
+  std::uint64_t failed = 0;  // plan in which it was tried in vain
 };
 
 class Agenda {
  public:
   FitCache cache;
+  Capacity capacity;  // of this plan
 
-  /// Takes in what changed since the last plan and puts lines that may go on now back on the list.
+  /// Takes in what changed since the last plan.
   void absorb(World& world, const Policy& policy, Time now);
   /// The best line to try; none() when nothing is left.
-  LineId next() const;
-  /// The line's current job was placed: go on to its next job. Shares of its queues have changed.
-  void placed(const World& world, LineId line);
-  /// Not now, because of this. Wakes when what it waits for changes, at the latest at `recheck`.
+  LineId next(const World& world);
+  JobSlot current(LineId line) const { return lines_[line.index()].current; }
+  /// The line's current job was placed or given up: go on to its next job. Shares of its queues have changed.
+  void advance(const World& world, LineId line);
+  /// Not now, because of this. Looked at again when what it waits for changes, at the latest at `recheck`.
   void park(const World& world, LineId line, Why why, Time recheck = Time::never());
-  /// Nothing of this queue is tried any more in this plan (fifo: its first job does not start).
-  void block(const World& world, QueueId queue);
-  /// Recomputes the keys of a queue and its ancestors after use changed.
-  void refresh(const World& world, QueueId queue);
 
   const LineState& state(LineId line) const;
-  JobSlot current(LineId line) const { return lines_[line.index()].current; }
   const Venues& venues(World& world, const Policy& policy, ShapeId shape);
-  /// In this plan the shape was found not to fit anywhere for lack of room; placements only make
-  /// that worse.
+  /// In this plan the shape was found not to fit anywhere for lack of room; placements only make that worse.
   bool known_full(ShapeId shape) const;
   void set_known_full(ShapeId shape, Why why);
   const Why& why_full(ShapeId shape) const { return full_[shape.index()].why; }
-  bool is_blocked(QueueId queue) const {
-    return queue.index() < queues_.size() && queues_[queue.index()].blocked;
-  }
   Time next_recheck() const { return rechecks_.empty() ? Time::never() : rechecks_.begin()->first; }
-  /// Lowest priority class of a running, preemptible job; looked up once per plan.
-  int lowest_running_class(const World& world, const Policy& policy);
-  Capacity capacity;  // of this plan
 
  private:
   struct Key {
@@ -74,26 +68,40 @@ class Agenda {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct QueueState {
-    std::set<LineRank> active;  // of the queue itself
-    std::set<Key> children;     // those with something to try
-    bool listed = false;        // its key is in the parent's set
-    bool blocked = false;
+    std::set<Key> children;      // those with something to offer
+    bool listed = false;         // its key is in the parent's set
     Key key;
+    std::uint64_t exact = 0;     // plan in which `candidate` is right
+    LineId candidate;            // best line of the queue itself
+    std::set<LineRank> moved;    // lines that placed a job in this plan, by their next job
+    std::uint64_t scanned = 0;   // plan in which `scan` is right
+    std::set<LineRank>::const_iterator scan;  // no candidate stands before it
   };
   struct Full {
     std::uint64_t plan = 0;
     Why why = NotTried{};
   };
+  struct Possible {
+    std::uint64_t epoch = 0;
+    bool yes = false;
+  };
 
   void rebuild(World& world);
-  void activate(const World& world, LineId line);
-  void deactivate(const World& world, LineId line);
-  void wake_for_room(World& world);
-  void wake_for_quota(const World& world, QueueId queue);
-  bool room_for(const World& world, const Line& line, const LineState& state, ClassId cls,
-                Time now);
-  bool best_of(const World& world, QueueId queue, Key& out) const;
+  void make_due(LineId line);
   void unpark(LineId line);
+  void take_changes(World& world);
+  void wake_for_quota(const World& world, QueueId queue);
+  void take_gains(World& world);
+  void list_gained_classes(const World& world);
+  bool is_candidate(const World& world, LineId line);
+  bool gained_room(const World& world, const Line& line, const LineState& state);
+  bool may_take_with_victims(const World& world, const Line& line, const LineState& state);
+  bool class_may_hold(const World& world, const Shape& shape, ClassId cls, bool leaves_in_time);
+  void find_candidate(const World& world, QueueId queue);
+  bool own_key(const World& world, QueueId queue, Key& out) const;
+  bool best_of(const World& world, QueueId queue, Key& out) const;
+  void refresh(const World& world, QueueId queue);  // key of the queue and its ancestors
+  void touch(QueueId queue) { touched_.push_back(queue); }
   LineRank rank_of_current(const World& world, LineId line) const;
 
   const Policy* policy_ = nullptr;
@@ -101,17 +109,21 @@ class Agenda {
   Time share_time_;
   std::uint64_t plan_ = 0;
   bool fresh_ = true;
+  bool try_all_ = true;              // in this plan every line is a candidate
+  std::size_t due_ = 0;              // lines with `due`
   std::vector<LineState> lines_;
   std::vector<QueueState> queues_;
-  std::set<LineId> waiting_for_room_;
+  std::vector<QueueId> touched_;     // queues whose key a plan has changed
+  std::vector<NodeId> gained_;       // nodes with more room than at the last plan
+  std::vector<ClassId> gained_classes_;
+  std::uint64_t gain_epoch_ = 0;     // changes with every placement
+  std::vector<Possible> possible_;   // by shape
   std::vector<std::set<LineId>> waiting_for_quota_;  // by queue
   std::set<std::pair<Time, LineId>> rechecks_;
-  std::deque<Venues> venues_;  // by shape; references stay good while others are added
+  std::deque<Venues> venues_;        // by shape; references stay good while others are added
   std::vector<bool> venues_known_;
   std::size_t types_seen_ = 0;
   std::vector<Full> full_;
-  std::uint64_t lowest_plan_ = 0;
-  int lowest_class_ = 0;
 };
 
 }  // namespace muster::sched

@@ -57,6 +57,8 @@ class Applier {
       return true;
     }
     if (job.active->cancelled) return false;
+    if (!job.active->stopping) w_.count_running(slot, -1);
+    w_.run_limits.erase({run_limit_end(job), slot});
     job.active->cancelled = true;
     job.active->stopping = true;
     move(slot, JobState::Stopping);
@@ -83,7 +85,10 @@ class Applier {
       return false;
     }
     w_.dequeue(slot);
+    const bool running = w_.job(slot).active && !w_.job(slot).active->stopping;
+    if (running) w_.count_running(slot, -1);
     w_.job(slot).priority = e.priority;
+    if (running) w_.count_running(slot, +1);
     w_.enqueue(slot);
     w_.changes.everything = true;  // a running job's priority decides who may evict it
     return true;
@@ -172,10 +177,10 @@ class Applier {
   }
   bool operator()(const model::Stopped& e) {
     const JobSlot slot = w_.find_job(e.job);
-    if (!is_current(slot, e.attempt) || w_.job(slot).active->stopping) return false;
+    if (!is_current(slot, e.attempt)) return false;
     Job& job = w_.job(slot);
     if (e.why == model::StopWhy::ClusterLost) {
-      w_.run_limits.erase({run_limit_end(job), slot});
+      if (job.active->cancelled) return false;
       Active left = *job.active;
       back_to_queue(slot, Time{0});
       // The old pods may still run: they keep their nodes until the cluster says otherwise.
@@ -183,8 +188,13 @@ class Applier {
       w_.add_orphan({slot, e.attempt, std::move(left)});
       return true;
     }
+    if (job.active->stopping) return false;
+    w_.count_running(slot, -1);
+    w_.run_limits.erase({run_limit_end(job), slot});
     job.active->stopping = true;
     job.active->stop = e.why;
+    if (!e.beneficiary.empty()) job.active->beneficiary = w_.find_job(e.beneficiary);
+    w_.count_leaving(job.active->beneficiary, +1);
     move(slot, JobState::Stopping);
     return true;
   }
@@ -206,6 +216,7 @@ class Applier {
     const JobSlot slot = w_.find_job(e.job);
     if (slot.is_none() || w_.job(slot).reservation.is_none()) return false;
     drop_reservation(slot);
+    if (!w_.job(slot).line.is_none()) w_.changes.again.push_back(w_.job(slot).line);
     return true;
   }
   bool operator()(const model::GivenUp& e) {
@@ -285,7 +296,10 @@ class Applier {
   bool operator()(const model::NodeSeen& e) {
     const ClusterId id = w_.fleet.find_cluster(e.cluster);
     if (id.is_none()) return false;
+    const Fleet::Totals before = w_.fleet.totals();
     w_.fleet.see_node(id, e.node, w_.shapes);
+    // What was infeasible or over capacity may not be any more: look at everything again.
+    if (!(before == w_.fleet.totals())) w_.changes.everything = true;
     return true;
   }
   bool operator()(const model::NodeGone& e) {
@@ -350,7 +364,7 @@ class Applier {
     if (job.eligible_at > at_ && policy_.rules.has(Rule::StartAfter)) {
       w_.eligible_at.emplace(job.eligible_at, slot);
     }
-    if (!job.deadline.is_never()) w_.deadlines.emplace(job.deadline, slot);
+    if (!job.deadline.is_never() && job.attempt == 0) w_.deadlines.emplace(job.deadline, slot);
     w_.enqueue(slot);
   }
 

@@ -62,6 +62,7 @@ ClusterId Fleet::set_cluster(const model::ClusterSpec& spec) {
   std::sort(cluster_order_.begin(), cluster_order_.end(), [&](ClusterId a, ClusterId b) {
     return clusters_[a.index()].spec.name < clusters_[b.index()].spec.name;
   });
+  for (const NodeId node : clusters_[id.index()].nodes) join_class(node);  // back after it left
   return id;
 }
 
@@ -170,6 +171,7 @@ ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
     if (equal(profiles_[it->second.index()])) return it->second;
   }
   const ProfileId id{static_cast<std::uint32_t>(profiles_.size())};
+  clusters_[p.cluster.index()].profiles.push_back(id);
   profiles_.push_back(std::move(p));
   profile_ids_.emplace(hash.value(), id);
   return id;
@@ -332,6 +334,7 @@ void Fleet::join_class(NodeId id) {
   ++profile.nodes;
   count_totals(profile, +1);
   totals_.idle_gpu_milli += gpu_states_[gpu].total;
+  cluster.idle_gpu_milli += gpu_states_[gpu].total;
 }
 
 void Fleet::leave_class(NodeId id) {
@@ -348,6 +351,7 @@ void Fleet::leave_class(NodeId id) {
   --profile.nodes;
   count_totals(profile, -1);
   totals_.idle_gpu_milli -= gpu_states_[c.gpu].total;
+  cluster.idle_gpu_milli -= gpu_states_[c.gpu].total;
   if (--c.size > 0) return;
   auto& bucket = cluster.buckets[profile.type.index()][whole];
   classes_[bucket.back().index()].bucket_at = c.bucket_at;
@@ -402,6 +406,10 @@ void Fleet::occupy(const PodOn& on, const Shapes& shapes) {
   }
   if (!pod.spec.pod_anti_affinity.empty()) ++repelling_pods_;
   node.pods.push_back(on);
+  if (!node.foreign.empty()) {  // foreign pods may have to give way: book from scratch
+    refresh(on.node, shapes);
+    return;
+  }
   join_class(on.node);
 }
 
@@ -415,8 +423,7 @@ void Fleet::vacate(const PodOn& on, const Shapes& shapes) {
   if (!shapes.pod(on.pod).spec.pod_anti_affinity.empty()) --repelling_pods_;
   *it = node.pods.back();
   node.pods.pop_back();
-  if (!node.seen) return;
-  if (!node.foreign.empty()) {  // foreign pods may take devices over: book from scratch
+  if (!node.seen || !node.foreign.empty()) {  // foreign pods may take devices over: book anew
     refresh(on.node, shapes);
     return;
   }

@@ -89,6 +89,8 @@ struct Cluster {
   std::vector<NodeId> nodes;                        // by rank
   std::unordered_map<std::string, NodeId> by_name;  // lookup-only
   bool ranks_stale = false;
+  std::int64_t idle_gpu_milli = 0;
+  std::vector<ProfileId> profiles;  // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
   /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.
@@ -105,6 +107,7 @@ class Fleet {
   void see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes);
   void lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes);
   void set_rules(const Rules& rules) { rules_ = rules; }
+  const Rules& rules() const { return rules_; }
   /// Brings ranks and profiles up to date with new nodes and newly asked label keys. Call before
   /// planning.
   void settle(Shapes& shapes);
@@ -148,6 +151,7 @@ class Fleet {
     std::vector<std::int64_t> gpu_milli;  // by type
     std::vector<std::int64_t> extended;
     std::int64_t idle_gpu_milli = 0;
+    friend bool operator==(const Totals&, const Totals&) = default;
   };
   const Totals& totals() const { return totals_; }
   /// Nodes that gained room since last asked, for waking waiting lines.

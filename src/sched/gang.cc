@@ -4,31 +4,36 @@
 #include <map>
 
 #include "base/hash.h"
+#include "sched/preempt.h"
 #include "sched/relations.h"
 
 namespace muster::sched {
 namespace {
 
-struct Candidate {
+struct NodeCandidate {
   std::int64_t cost;
   std::uint32_t rank;
   ClassId cls;
   std::uint32_t generation;
 };
 /// For a heap with the cheapest, then the first-named node on top.
-bool worse(const Candidate& a, const Candidate& b) {
+bool worse(const NodeCandidate& a, const NodeCandidate& b) {
   if (a.cost != b.cost) return a.cost > b.cost;
   return a.rank > b.rank;
 }
 
 }  // namespace
 
+bool may_use_reserved(const World& world, const Policy& policy, const Reservation& r,
+                      const Asker& asker) {
+  if (r.job == asker.job) return true;
+  if (r.preempting) return false;
+  return asker.end <= r.start || priority_class(world, world.job(r.job), policy) < asker.priority;
+}
+
 bool Placer::open_to(const NodeClass& c, const Ask& ask) const {
-  if (c.reserved.is_none() || c.reserved == ask.asker.own ||
-      !policy_.rules.has(Rule::BackfillNoDelay))
-    return true;
-  const Reservation& r = world_.reservation(c.reserved);
-  return !r.preempting && ask.asker.end <= r.start;
+  if (c.reserved.is_none() || !policy_.rules.has(Rule::BackfillNoDelay)) return true;
+  return may_use_reserved(world_, policy_, world_.reservation(c.reserved), ask.asker);
 }
 
 bool Placer::in_domain(const NodeClass& c, const Domain* domain) const {
@@ -126,12 +131,12 @@ int Placer::of_set_on(NodeId node, const Ask& ask) const {
 bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
                        std::vector<NodeId>& hidden) {
   const PodShapeId pod = ask.venue.pods[ask.set];
-  std::vector<Candidate> heap;
-  const auto candidate = [&](ClassId cls) -> std::optional<Candidate> {
+  std::vector<NodeCandidate> heap;
+  const auto candidate = [&](ClassId cls) -> std::optional<NodeCandidate> {
     const NodeClass& c = world_.fleet.node_class(cls);
     const ClassFit& fit = cache_.fit(world_, policy_, pod, cls);
     if (fit.pods == 0 || !open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
-    return Candidate{fit.cost, world_.fleet.node(world_.fleet.first_member(cls)).rank, cls,
+    return NodeCandidate{fit.cost, world_.fleet.node(world_.fleet.first_member(cls)).rank, cls,
                      c.generation};
   };
   each_class(ask, [&](ClassId cls) {
@@ -147,7 +152,7 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
   int placed = 0;
   while (placed < count && !heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), worse);
-    const Candidate top = heap.back();
+    const NodeCandidate top = heap.back();
     heap.pop_back();
     const NodeClass& c = world_.fleet.node_class(top.cls);
     if (c.generation != top.generation || c.size == 0) continue;

@@ -31,7 +31,13 @@ struct Asker {
   JobSlot job;
   Time end;
   ReservationId own;
+  int priority = 0;  // class; nodes reserved for a lower one are open too
 };
+
+/// Nodes kept for another job are open to jobs that leave in time and to those of a higher class, but not while that other's
+/// victims are leaving.
+bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
+                      const Asker& asker);
 
 /// A quick look at a venue: an upper bound on how many pods of the worst-off set fit, and the cost
 /// of the best node.

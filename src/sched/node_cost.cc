@@ -11,51 +11,68 @@ namespace {
 constexpr std::int64_t mib = 1 << 20;
 /// Making prices costs milliseconds, so they are looked at again only so often.
 constexpr Duration model_pause = minutes(1);
-constexpr std::size_t worth_models_max = 63;
+
+std::int64_t capped(std::int64_t amount) {
+  return std::clamp<std::int64_t>(amount, 0, worth::amount_max);
+}
+
+/// GPU types past the last model share it: an approximation among rare types, never a wrong index.
+std::size_t model_of(TypeId type) { return std::min(type.index(), worth::models_max - 1); }
 
 worth::NodeState state_of(const Profile& profile, std::int64_t cpu, std::int64_t memory,
                           const GpuState& gpu) {
   worth::NodeState s;
-  s.cpu_milli = std::max<std::int64_t>(cpu, 0);
-  s.memory_mib = std::max<std::int64_t>(memory, 0) / mib;
-  s.model = static_cast<std::uint8_t>(std::min(profile.type.index(), worth_models_max));
+  s.cpu_milli = capped(cpu);
+  s.memory_mib = capped(memory / mib);
+  s.model = static_cast<std::uint8_t>(model_of(profile.type));
   s.gpus = gpu.count;
-  for (int i = 0; i < gpu.count; ++i) {
-    s.free[static_cast<std::size_t>(i)] =
-        static_cast<std::int16_t>(gpu.free[static_cast<std::size_t>(gpu.count - 1 - i)]);
+  for (std::size_t i = 0; i < gpu.count; ++i) {
+    const std::uint16_t free = gpu.free[gpu.count - 1 - i];
+    s.free[i] = static_cast<std::int16_t>(std::min<std::int32_t>(free, worth::whole_milli));
   }
   return s;
 }
 
 worth::PodShape shape_of(const PodShapeRec& pod, std::uint16_t each, const Fleet& fleet) {
   worth::PodShape s;
-  s.cpu_milli = pod.cpu;
-  s.memory_mib = (pod.memory + mib - 1) / mib;
+  s.cpu_milli = capped(pod.cpu);
+  s.memory_mib = capped((pod.memory + mib - 1) / mib);
   s.num_gpu = pod.gpus;
   s.gpu_milli = pod.gpus > 0 ? each : 0;
-  if (!pod.spec.gpu_types.empty()) {
+  if (pod.gpus > 0 && !pod.spec.gpu_types.empty()) {
     s.models = 0;
     for (const auto& name : pod.spec.gpu_types) {
       const TypeId type = fleet.find_type(name);
-      if (!type.is_none()) s.models |= std::uint64_t{1} << std::min(type.index(), worth_models_max);
+      if (!type.is_none()) s.models |= std::uint64_t{1} << model_of(type);
     }
   }
   return s;
 }
 
-worth::Policy policy_of(NodeChoice choice) {
+/// The same pod, for a node it is known to fit: what rounding to MiB, a cap or a rule that is
+/// switched off would refuse is let through, so that the node still gets its true cost.
+worth::PodShape shape_on(const PodShapeRec& pod, std::uint16_t each, const worth::NodeState& node) {
+  worth::PodShape s;
+  s.cpu_milli = std::min(capped(pod.cpu), node.cpu_milli);
+  s.memory_mib = std::min(capped((pod.memory + mib - 1) / mib), node.memory_mib);
+  s.num_gpu = pod.gpus;
+  s.gpu_milli = pod.gpus > 0 ? each : 0;
+  return s;
+}
+
+worth::Choice choice_of(NodeChoice choice) {
   switch (choice) {
     case NodeChoice::Fgd:
-      return worth::Policy::kFgd;
+      return worth::Choice::Fgd;
     case NodeChoice::BestFit:
-      return worth::Policy::kBestFit;
+      return worth::Choice::BestFit;
     case NodeChoice::Random:
-      return worth::Policy::kRandom;
+      return worth::Choice::Random;
     case NodeChoice::Worth:
     case NodeChoice::Spread:
-      return worth::Policy::kDefault;
+      return worth::Choice::Default;
   }
-  return worth::Policy::kDefault;
+  return worth::Choice::Default;
 }
 
 }  // namespace
@@ -63,19 +80,18 @@ worth::Policy policy_of(NodeChoice choice) {
 NodeCost node_cost(NodeChoice choice, CostModel& model, const Fleet& fleet, const NodeClass& node,
                    const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot) {
   const GpuState& gpu = fleet.gpu(node.gpu);
-  const worth::NodeState before = state_of(fleet.profile(node.profile), node.cpu, node.memory, gpu);
-  const worth::PodShape shape = shape_of(pod, each, fleet);
+  const std::uint16_t emptiest = gpu.count > 0 ? gpu.free[0] : std::uint16_t{0};
   if (choice == NodeChoice::Spread) {
     // The emptiest node first: by idle GPU, then by free CPU.
-    return {-(std::int64_t{gpu.total} << 20) - before.cpu_milli / 100,
-            gpu.count > 0 ? gpu.free[0] : std::uint16_t{0}};
+    return {-(std::int64_t{gpu.total} << 20) - capped(node.cpu) / 100, emptiest};
   }
-  const auto verdict = worth::judge(policy_of(choice), model.mix, model.memo, before, shape, lot);
-  if (!verdict)
-    return {0, 1000};  // fits by the rules in force but not by the policy's own: no opinion
-  const std::int16_t device =
-      shape.num_gpu == 1 ? before.free[static_cast<std::size_t>(verdict->device)] : 1000;
-  return {verdict->score, static_cast<std::uint16_t>(device)};
+  const worth::NodeState before = state_of(fleet.profile(node.profile), node.cpu, node.memory, gpu);
+  const worth::PodShape shape = shape_on(pod, each, before);
+  const auto verdict = worth::judge(choice_of(choice), model.mix, model.memo, before, shape, lot);
+  // No single device has room: no opinion, and the device is the one with most.
+  if (!verdict) return {0, emptiest};
+  if (shape.num_gpu != 1) return {verdict->score, worth::whole_milli};
+  return {verdict->score, static_cast<std::uint16_t>(before.free[verdict->device])};
 }
 
 void make_model(CostModel& model, const World& world, Time now) {
@@ -87,8 +103,6 @@ void make_model(CostModel& model, const World& world, Time now) {
         static_cast<std::uint16_t>(pod.spec.gpu.memory_each.v > 0 ? 500 : pod.spec.gpu.each.v);
     demand.push_back({shape_of(pod, each, world.fleet), pod.demand});
   }
-  std::sort(demand.begin(), demand.end(),
-            [](const auto& a, const auto& b) { return a.shape < b.shape; });
   std::vector<worth::NodeCount> nodes;
   std::int64_t capacity = 0;
   for (const std::int64_t milli : world.fleet.totals().gpu_milli) capacity += milli;
@@ -99,10 +113,10 @@ void make_model(CostModel& model, const World& world, Time now) {
         {state_of(world.fleet.profile(c.profile), c.cpu, c.memory, world.fleet.gpu(c.gpu)),
          std::int64_t{c.size}});
   }
+  // Prices of a model that saw no GPU or no GPU pod are no start for the next search.
   const worth::Mix previous = std::move(model.mix);
-  model.mix = worth::make_mix(demand, nodes, capacity, model.made ? &previous : nullptr);
-  // Types without a node now may get one before the next model.
-  while (model.mix.class_of_model.size() < 64) model.mix.class_of_model.push_back(0);
+  const bool warm = model.made && previous.capacity_milli > 0 && !previous.kinds.empty();
+  model.mix = worth::make_mix(demand, nodes, capacity, warm ? &previous : nullptr);
   model.memo.clear();
   model.made = true;
   model.made_at = now;

@@ -24,14 +24,15 @@ struct CostModel {
 
 struct NodeCost {
   std::int64_t cost = 0;
-  std::uint16_t device = 1000;  // a share goes to a device with this much free
+  std::uint16_t device = 1000;  // a share goes to a device with this much free; there is one
 };
 
-/// `lot` matters to NodeChoice::Random alone.
+/// The cost of a pod on a node it fits by the rules in force. `lot` matters to NodeChoice::Random
+/// alone.
 NodeCost node_cost(NodeChoice choice, CostModel& model, const Fleet& fleet, const NodeClass& node,
                    const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot);
 
-/// Makes the mix anew from the demand seen so far and the fleet as it stands.
+/// Makes the mix anew from the demand seen so far and the fleet as it stands, which may be empty.
 void make_model(CostModel& model, const World& world, Time now);
 /// True when the model was never made, or the fleet has changed so much since that its prices
 /// mislead.

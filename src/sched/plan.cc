@@ -5,6 +5,7 @@
 
 #include "sched/backfill.h"
 #include "sched/estimate.h"
+#include "sched/judge.h"
 #include "sched/preempt.h"
 #include "sched/trial.h"
 
@@ -27,7 +28,7 @@ class Planner {
     end_what_is_due();
     find_idle_reservations();
     evictions_left_ = policy_.evictions_per_round;
-    for (LineId line = agenda_.next(); !line.is_none(); line = agenda_.next()) {
+    for (LineId line = agenda_.next(world_); !line.is_none(); line = agenda_.next(world_)) {
       ++plan_.tried;
       consider(line);
     }
@@ -71,7 +72,9 @@ class Planner {
 
   void stop(JobSlot slot, model::StopWhy why, const std::string& beneficiary) {
     const Job& job = world_.job(slot);
-    if (job.active->stopping || !stopped_.insert(slot).second) return;
+    const bool lost = why == model::StopWhy::ClusterLost && !job.active->cancelled &&
+                      job.active->stop != model::StopWhy::RunLimit;
+    if ((job.active->stopping && !lost) || !stopped_.insert(slot).second) return;
     plan_.decisions.emplace_back(model::Stopped{job.id, job.attempt, why, beneficiary});
   }
 
@@ -135,7 +138,7 @@ class Planner {
     const JobSlot slot = agenda_.current(id);
     const Line& line = world_.line(id);
     if (given_up_.contains(slot)) {
-      agenda_.placed(world_, id);
+      agenda_.advance(world_, id);
       return;
     }
     const QueueNode& queue = world_.quota[line.queue];
@@ -162,7 +165,7 @@ class Planner {
     const bool over_quota = std::holds_alternative<OverQuota>(why);
     if (victims_leaving(slot)) {
       why = Preempting{world_.reservation(world_.job(slot).reservation).cluster,
-                       static_cast<int>(victims_of(slot))};
+                       world_.leaving_for(slot)};
     } else if ((lacks_room || over_quota) && may_preempt(slot) && preempt(slot, why, recheck)) {
       // `why` says so
     } else if (lacks_room && world_.quota[line.queue].strategy != Strategy::SkipAhead) {
@@ -171,10 +174,6 @@ class Planner {
       drop_reservation(slot);  // it cannot use the nodes: its quota is the obstacle
     }
     agenda_.park(world_, id, std::move(why), recheck);
-    if (world_.quota[line.queue].strategy == Strategy::Fifo &&
-        policy_.rules.has(Rule::FifoBlocks)) {
-      agenda_.block(world_, line.queue);
-    }
   }
 
   // ------------------------------------------------------------------------------------------
@@ -183,89 +182,39 @@ class Planner {
   bool try_start(LineId id, JobSlot slot, Why& why) {
     const Job& job = world_.job(slot);
     const Shape& shape = world_.shapes[job.shape];
-    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    if (venues.all.empty()) {
-      why = NoCluster{venues.excluded, venues.unhealthy};
-      return false;
-    }
-    const Asker asker{slot, now_ + expected_run_time(world_, job, policy_), job.reservation};
+    const Asker asker = asker_of(world_, policy_, slot, now_);
     std::vector<int> full;
     for (const SetRec& set : shape.sets) full.push_back(set.count);
-    if (start_with(id, slot, full, venues, asker, why)) return true;
-    if (shape.elastic && policy_.rules.has(Rule::Elastic))
-      return start_smaller(id, slot, venues, asker);
-    return false;
-  }
-
-  std::optional<OverQuota> over_quota(const Job& job, const Charges& charges) const {
-    if (auto over = world_.quota.over(job.queue, charges, agenda_.capacity, policy_.rules))
-      return over;
-    if (!policy_.rules.has(Rule::ExtraTrees)) return std::nullopt;
-    for (const QueueId extra : job.extra_queues) {
-      if (auto over = world_.quota.over(extra, charges, agenda_.capacity, policy_.rules))
-        return over;
-    }
-    return std::nullopt;
-  }
-
-  bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Venues& venues,
-                  const Asker& asker, Why& why) {
-    const Job& job = world_.job(slot);
-    const Shape& shape = world_.shapes[job.shape];
-    std::vector<Candidate> candidates;
-    std::optional<OverQuota> over;
-    NoRoom none{shape.pods, 0, venues.all.front().cluster};
-    bool reserved_only = false;
-    const std::vector<TypeId>* last_types = nullptr;
-    std::optional<OverQuota> last_over;
-    for (const Venue& venue : venues.all) {
-      if (last_types == nullptr || *last_types != venue.types) {
-        last_over = over_quota(job, world_.charges(shape, counts, venue.types, policy_));
-        last_types = &venue.types;
-      }
-      if (last_over) {
-        if (!over) over = last_over;
-        continue;
-      }
-      Candidate c{&venue, placer_.view(venue, shape, counts, asker), counts, {}};
-      if (c.view.placeable > none.best) none = {shape.pods, c.view.placeable, venue.cluster};
-      reserved_only = reserved_only || c.view.reserved_only;
-      if (c.view.enough) candidates.push_back(std::move(c));
-    }
-    rank_candidates(world_, policy_, shape, candidates);
-    for (const Candidate& c : candidates) {
-      auto pods = placer_.place(*c.venue, shape, counts, asker);
-      if (!pods) continue;
-      started(id, slot, c, std::move(*pods), candidates);
+    if (start_with(id, slot, full, asker, why)) return true;
+    if (shape.elastic && policy_.rules.has(Rule::Elastic) &&
+        start_smaller(id, slot, asker)) {
       return true;
     }
-    if (over && candidates.empty()) {
-      why = *over;
-    } else {
-      if (!candidates.empty())
-        none.best = std::min(none.best, shape.pods - 1);  // room by count, not by rule
-      why = none;
-      if (reserved_only) why = would_delay(venues, asker);
-      if (!over && !reserved_only) agenda_.set_known_full(job.shape, why);
+    if (std::holds_alternative<NoRoom>(why)) {
+      if (const auto never = infeasible(world_, agenda_, policy_, job.shape)) why = *never;
+      if (job.reservation.is_none()) agenda_.set_known_full(job.shape, why);
     }
     return false;
   }
 
-  /// The reservation in the way: the first to start among the clusters the job could use.
-  Why would_delay(const Venues& venues, const Asker& asker) const {
-    WouldDelay found{JobSlot::none(), Time::never()};
-    for (const Reservation& r : world_.reservations()) {
-      if (r.job.is_none() || r.job == asker.job || r.start >= found.reserved_start) continue;
-      for (const Venue& venue : venues.all) {
-        if (venue.cluster == r.cluster) found = {r.job, r.start};
-      }
+  bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Asker& asker,
+                  Why& why) {
+    Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts);
+    const Shape& shape = world_.shapes[world_.job(slot).shape];
+    for (const Candidate& c : judged.candidates) {
+      auto pods = placer_.place(*c.venue, shape, counts, asker);
+      if (!pods) continue;
+      started(id, slot, c, std::move(*pods), judged.candidates);
+      return true;
     }
-    return found;
+    why = std::move(judged.why);
+    return false;
   }
 
   /// Fewer pods than asked, but as many as there is room and quota for.
-  bool start_smaller(LineId id, JobSlot slot, const Venues& venues, const Asker& asker) {
+  bool start_smaller(LineId id, JobSlot slot, const Asker& asker) {
     const Job& job = world_.job(slot);
+    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
     const Shape& shape = world_.shapes[job.shape];
     std::vector<int> most;
     std::vector<int> least;
@@ -280,7 +229,8 @@ class Planner {
       bool possible = true;
       for (std::size_t i = 0; i < counts.size(); ++i) possible = possible && counts[i] >= least[i];
       if (!possible) continue;
-      while (over_quota(job, world_.charges(shape, counts, venue.types, policy_))) {
+      while (over_quota(world_, job, world_.charges(shape, counts, venue.types, policy_),
+                        agenda_.capacity, policy_.rules)) {
         if (!shrink(counts, least)) {
           possible = false;
           break;
@@ -295,7 +245,7 @@ class Planner {
     }
     Why ignored;
     while (best_pods >= 0) {
-      if (start_with(id, slot, best, venues, asker, ignored)) return true;
+      if (start_with(id, slot, best, asker, ignored)) return true;
       if (!shrink(best, least)) return false;
     }
     return false;
@@ -334,11 +284,15 @@ class Planner {
     }
     plan_.scores.push_back(std::move(score));
     if (!job.reservation.is_none()) trial_.unreserve(job.reservation);
+    const Time end = now_ + expected_run_time(world_, job, policy_);
+    for (const PodOn& pod : pods) {
+      const ReservationId kept = world_.fleet.node(pod.node).reserved;
+      if (!kept.is_none() && end > world_.reservation(kept).start) overrule(pod.node, slot);
+    }
     trial_.placed(slot, std::move(pods),
                   world_.charges(shape, chosen.counts, chosen.venue->types, policy_));
     plan_.decisions.emplace_back(std::move(placed));
-    agenda_.placed(world_, id);
-    for (const QueueId extra : job.extra_queues) agenda_.refresh(world_, extra);
+    agenda_.advance(world_, id);
   }
 
   // ------------------------------------------------------------------------------------------
@@ -349,6 +303,14 @@ class Planner {
     if (id.is_none()) return;
     trial_.unreserve(id);
     plan_.decisions.emplace_back(model::ReservationDropped{world_.job(slot).id});
+  }
+
+  /// The node was kept for a job of a lower class: that reservation is made anew in a later plan.
+  void overrule(NodeId node, JobSlot by) {
+    const ReservationId id = world_.fleet.node(node).reserved;
+    if (!id.is_none() && world_.reservation(id).job != by) {
+      drop_reservation(world_.reservation(id).job);
+    }
   }
 
   /// One per queue and `reservation_depth` in the fleet; a job of a higher class takes the place of
@@ -394,11 +356,8 @@ class Planner {
     if (!may_reserve(slot)) return;
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
     const auto fit = earliest_fit(world_, placer_, policy_, venues, world_.shapes[job.shape],
-                                  {slot, Time::never(), ReservationId::none()}, now_);
-    if (!fit) {
-      why = infeasible_or(slot, venues, why);
-      return;
-    }
+                                  {slot, Time::never(), ReservationId::none(), model::priority_min - 1}, now_);
+    if (!fit) return;
     add_reservation({slot, fit->cluster, fit->start, false, fit->nodes});
     why = HasReservation{fit->cluster, fit->start};
     recheck = fit->start;
@@ -416,73 +375,11 @@ class Planner {
     trial_.reserve(reservation);
   }
 
-  /// A gang that not even empty nodes could hold will never start: say so instead of "no room".
-  Why infeasible_or(JobSlot slot, const Venues& venues, const Why& otherwise) {
-    const Shape& shape = world_.shapes[world_.job(slot).shape];
-    int best = 0;
-    ClusterId best_cluster = venues.all.front().cluster;
-    for (const Venue& venue : venues.all) {
-      int placeable = 0;
-      bool enough = true;
-      for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-        const std::int64_t room = empty_room(venue, i, shape.sets[i].pods_per_node);
-        const int pods = static_cast<int>(std::min<std::int64_t>(room, shape.sets[i].least));
-        placeable += pods;
-        enough = enough && pods == shape.sets[i].least;
-      }
-      if (enough) return otherwise;
-      if (placeable > best) {
-        best = placeable;
-        best_cluster = venue.cluster;
-      }
-    }
-    return Infeasible{shape.least_pods, best, best_cluster};
-  }
-
-  std::int64_t empty_room(const Venue& venue, std::size_t set, int per_node) {
-    std::int64_t room = 0;
-    const PodShapeRec& pod = world_.shapes.pod(venue.pods[set]);
-    for (std::size_t p = 0; p < world_.fleet.profile_count(); ++p) {
-      const ProfileId id{static_cast<std::uint32_t>(p)};
-      const Profile& profile = world_.fleet.profile(id);
-      if (profile.cluster != venue.cluster || profile.nodes == 0) continue;
-      if (pod.gpus > 0 && profile.type != venue.types[set]) continue;
-      const Match& match = agenda_.cache.match(world_, policy_, venue.pods[set], id);
-      if (!match.allowed) continue;
-      NodeClass empty;
-      empty.cpu = profile.cpu;
-      empty.memory = profile.memory;
-      empty.pod_slots = profile.pod_slots;
-      empty.extended = profile.extended;
-      GpuState gpu;
-      gpu.count = static_cast<std::uint8_t>(profile.gpus);
-      gpu.whole = gpu.count;
-      gpu.total = profile.gpus * 1000;
-      std::fill_n(gpu.free.begin(), profile.gpus, std::uint16_t{1000});
-      const int fits = pods_that_fit(pod, match.each, empty, gpu, policy_.rules);
-      room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.nodes;
-    }
-    return room;
-  }
-
-  // ------------------------------------------------------------------------------------------
-  // preempt
+  // ---------------------------------------------------------------------------------- preempt
 
   bool victims_leaving(JobSlot slot) const {
     const ReservationId id = world_.job(slot).reservation;
-    return !id.is_none() && world_.reservation(id).preempting && victims_of(slot) > 0;
-  }
-
-  /// Jobs on their way out on the nodes kept for this one.
-  std::size_t victims_of(JobSlot slot) const {
-    std::set<JobSlot> leaving;
-    for (const NodeId node : world_.reservation(world_.job(slot).reservation).nodes) {
-      for (const PodOn& pod : world_.fleet.node(node).pods) {
-        const Job& job = world_.job(pod.job);
-        if (job.active && job.active->stopping) leaving.insert(pod.job);
-      }
-    }
-    return leaving.size();
+    return !id.is_none() && world_.reservation(id).preempting && world_.leaving_for(slot) > 0;
   }
 
   /// A cheap look before the search: is there anybody who could stand lower than this job?
@@ -490,26 +387,29 @@ class Planner {
     if (evictions_left_ <= 0) return false;
     const Job& job = world_.job(slot);
     if (!job.reservation.is_none() && world_.reservation(job.reservation).preempting) return false;
-    return agenda_.lowest_running_class(world_, policy_) < priority_class(world_, job, policy_) ||
-           !world_.quota.guarantor(job.queue).is_none();
+    if (world_.lowest_running_priority() < priority_class(world_, job, policy_)) return true;
+    const Shape& shape = world_.shapes[job.shape];
+    return world_.quota.inside_guaranteed(job.queue, {{resource_cpu, shape.least_cpu},
+                                                      {resource_memory, shape.least_memory},
+                                                      {resource_gpu, shape.least_gpu_milli}});
   }
 
   bool preempt(JobSlot slot, Why& why, Time& recheck) {
     const Job& job = world_.job(slot);
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    VictimSearch search = find_victims(world_, placer_, policy_, venues, slot, agenda_.capacity,
-                                       evictions_left_, now_);
+    if (!pool_) pool_.emplace(world_, policy_, now_);
+    VictimSearch search = pool_->search(placer_, venues, slot, agenda_.capacity, evictions_left_);
     recheck = std::min(recheck, search.protected_until);
     if (!search.found) return false;
     const Preemption& p = *search.found;
-    for (const JobSlot victim : p.victims) stop(victim, p.why, job.id);
+    for (const JobSlot victim : p.victims) {
+      stop(victim, p.why, job.id);
+      pool_->taken(victim);
+    }
     evictions_left_ -= static_cast<int>(p.victims.size());
     drop_reservation(slot);
-    std::vector<NodeId> free_nodes;
-    for (const NodeId node : p.nodes) {
-      if (world_.fleet.node(node).reserved.is_none()) free_nodes.push_back(node);
-    }
-    add_reservation({slot, p.cluster, now_, true, free_nodes});
+    for (const NodeId node : p.nodes) overrule(node, slot);
+    add_reservation({slot, p.cluster, now_, true, p.nodes});
     why = Preempting{p.cluster, static_cast<int>(p.victims.size())};
     return true;
   }
@@ -522,6 +422,7 @@ class Planner {
   Trial trial_;
   Plan plan_;
   int evictions_left_ = 0;
+  std::optional<VictimPool> pool_;  // made when first needed
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
   std::vector<JobSlot> overdue_;
@@ -540,17 +441,31 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {
   if (!job.depends_on.empty()) return WaitsFor{world.find_job(job.depends_on.front())};
   if (job.line.is_none()) return NotBefore{std::max(job.eligible_at, now)};
   const LineState& state = agenda.state(job.line);
-  if (!state.active && !state.current.is_none()) {
-    // A reservation or a preemption belongs to one job of the line; the others wait behind it.
-    const bool personal = std::holds_alternative<HasReservation>(state.why) ||
-                          std::holds_alternative<Preempting>(state.why);
-    return personal && state.current != slot ? Why{BehindFirst{state.current}} : state.why;
+  const QueueNode& queue = world.quota[job.queue];
+  const LineId first_line = world.lines_of(job.queue).begin()->line;
+  if (queue.alive && queue.strategy == model::Strategy::Fifo && first_line != job.line) {
+    return BehindFirst{world.first_of(first_line)};
   }
-  if (agenda.is_blocked(job.queue))
-    return BehindFirst{world.lines_of(job.queue).begin()->line.is_none()
-                           ? JobSlot::none()
-                           : world.first_of(world.lines_of(job.queue).begin()->line)};
-  return NotTried{};
+  // A reservation or a preemption belongs to one job of the line; the others wait behind it.
+  const bool personal = std::holds_alternative<HasReservation>(state.why) ||
+                        std::holds_alternative<Preempting>(state.why);
+  return personal && state.current != slot ? Why{BehindFirst{state.current}} : state.why;
+}
+
+Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot slot, Time now) {
+  Why why = verdict(world, agenda, slot, now);
+  const bool about_room = std::holds_alternative<NoRoom>(why) ||
+                          std::holds_alternative<WouldDelay>(why) ||
+                          std::holds_alternative<OverQuota>(why) ||
+                          (std::holds_alternative<HasReservation>(why) &&
+                           world.job(slot).reservation.is_none());
+  if (!about_room) return why;
+  Placer placer(world, agenda.cache, policy);
+  std::vector<int> full;
+  for (const SetRec& set : world.shapes[world.job(slot).shape].sets) full.push_back(set.count);
+  Judgement judged =
+      judge(world, agenda, placer, policy, asker_of(world, policy, slot, now), full);
+  return judged.candidates.empty() ? std::move(judged.why) : why;
 }
 
 }  // namespace muster::sched

@@ -1,7 +1,7 @@
 // Who must go so that a waiting gang can start.
 //
-// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class). Inside
-// or not is found by filling the guarantee of the lowest queue that has one with its jobs, highest
+// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class). Inside or
+// not is found by filling the guarantee of the lowest queue that has one with its jobs, highest
 // priority first, skipping what does not fit any more. A victim's standing is always below its
 // beneficiary's. The potential is the multiset of the standings of all running jobs, compared from
 // the highest down: every start and every preemption raises it and it is bounded, so no sequence of
@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -26,30 +27,58 @@ struct Standing {
   friend auto operator<=>(const Standing&, const Standing&) = default;
 };
 
+/// A running job that may be evicted for somebody.
+struct Suspect {
+  JobSlot job;
+  Standing standing;
+  std::int64_t lost_gpu_ms = 0;  // GPU-time since its last checkpoint
+  std::int64_t gpu_milli = 0;
+  Time safe_until{0};            // minimum run time
+};
+
 struct Preemption {
   ClusterId cluster;
   std::vector<JobSlot> victims;
   std::vector<NodeId> nodes;  // where the beneficiary will go
   model::StopWhy why = model::StopWhy::Priority;
-  std::int64_t lost_gpu_ms = 0;  // GPU-time since the last checkpoints
-  std::vector<int> counts;
+  std::int64_t lost_gpu_ms = 0;
+};
+
+struct VictimSearch {
+  std::optional<Preemption> found;
+  /// When a job now protected by its minimum run time loses that protection; never() if none is.
+  Time protected_until = Time::never();
 };
 
 /// A queue's cap applied.
 int priority_class(const World& world, const Job& job, const Policy& policy);
 
-/// What the job would stand at if it ran beside the jobs that run now.
-Standing standing(const World& world, JobSlot job, const Charges& charges, const Policy& policy);
+/// The running jobs of one moment with their standings, made once per plan and asked many times.
+class VictimPool {
+ public:
+  VictimPool(World& world, const Policy& policy, Time now);
 
-struct VictimSearch {
-  std::optional<Preemption> found;
-  /// When a job now protected by its minimum run time loses that protection; never() if there is
-  /// none.
-  Time protected_until = Time::never();
+  /// The cheapest set of victims over all venues that lets the job start, or nothing. At most `limit`
+  /// victims. Leaves the world as it was.
+  VictimSearch search(Placer& placer, const Venues& venues, JobSlot job, const Capacity& capacity,
+                      int limit);
+  /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
+  /// that would not be inside any more.
+  Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
+  /// Chosen as a victim in this plan: not to be chosen again.
+  void taken(JobSlot job);
+
+ private:
+  struct Ask;
+  std::vector<Suspect> below(const Standing& mine, const std::vector<JobSlot>& pushed,
+                             Time& protected_until) const;
+  std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit);
+
+  World& world_;
+  const Policy& policy_;
+  Time now_;
+  std::vector<Suspect> suspects_;                          // by lost work, then id
+  std::map<QueueId, std::vector<JobSlot>> by_guarantor_;   // in the order in which they fill it
 };
-
-/// The cheapest set of victims over all venues, or nothing. Leaves the world as it was.
-VictimSearch find_victims(World& world, Placer& placer, const Policy& policy, const Venues& venues,
-                          JobSlot job, const Capacity& capacity, int limit, Time now);
 
 }  // namespace muster::sched

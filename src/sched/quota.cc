@@ -100,8 +100,8 @@ void QuotaTree::update_held(QueueId queue, std::size_t r) {
     const std::int64_t held = std::max(own, n.held_below[r]);
     const std::int64_t change = held - n.held[r];
     n.held[r] = held;
-    if (n.parent.is_none() || change == 0) return;
-    grow(node(n.parent));
+    if (n.parent.is_none()) return;
+    grow(node(n.parent));  // even without a change: the use of the queues above may have moved
     node(n.parent).held_below[r] += change;
   }
 }
@@ -132,7 +132,11 @@ void QuotaTree::adopt(QueueId child, QueueId parent) {
 
 QueueId QuotaTree::set(const model::QueueSpec& spec) {
   const QueueId id = find_or_make(spec.name);
-  const QueueId parent = spec.parent.empty() ? tree_root(spec.tree) : find_or_make(spec.parent);
+  QueueId parent = spec.parent.empty() ? tree_root(spec.tree) : find_or_make(spec.parent);
+  for (QueueId up = parent; !up.is_none(); up = node(up).parent) {
+    if (up == id) parent = node(id).parent;  // a queue below itself: keep it where it is
+    if (up == id) break;
+  }
   for (const auto& [name, limit] : spec.limits) resource(name);
   QueueNode& n = node(id);
   n.alive = true;
@@ -158,7 +162,10 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
 
 void QuotaTree::remove(const std::string& name) {
   const QueueId id = find(name);
-  if (id.is_none() || !node(id).children.empty()) return;
+  if (id.is_none()) return;
+  for (const QueueId child : node(id).children) {
+    if (node(child).alive) return;
+  }
   QueueNode& n = node(id);
   n.alive = false;
   n.has_guarantee = false;

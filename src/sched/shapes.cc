@@ -175,8 +175,12 @@ ShapeId Shapes::intern(const model::Gang& gang) {
     shape.sets.push_back({intern_pod(set.pod), set.count, set.least(), set.pods_per_node});
     shape.pods += set.count;
     shape.least_pods += set.least();
-    shape.gpu_milli += std::int64_t{set.count} * set.pod.gpu.count *
-                       (set.pod.gpu.memory_each.v > 0 ? 1000 : set.pod.gpu.each.v);
+    const std::int64_t gpu_milli =
+        set.pod.gpu.count * (set.pod.gpu.memory_each.v > 0 ? 1000 : set.pod.gpu.each.v);
+    shape.gpu_milli += set.count * gpu_milli;
+    shape.least_gpu_milli += set.least() * gpu_milli;
+    shape.least_cpu += set.least() * set.pod.requests.cpu.v;
+    shape.least_memory += set.least() * set.pod.requests.memory.v;
     shape.elastic = shape.elastic || set.least() < set.count;
   }
   if (gang.topology) ask_key(gang.topology->key);

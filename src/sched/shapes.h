@@ -39,6 +39,9 @@ struct Shape {
   int pods = 0;
   int least_pods = 0;
   std::int64_t gpu_milli = 0;  // whole gang, 0 for CPU-only; shares by memory count as one device
+  std::int64_t least_cpu = 0;  // of the smallest gang that may start
+  std::int64_t least_memory = 0;
+  std::int64_t least_gpu_milli = 0;
   bool elastic = false;
   std::uint64_t hash = 0;
 };

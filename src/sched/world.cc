@@ -1,6 +1,7 @@
 #include "sched/world.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/hash.h"
 
@@ -64,7 +65,9 @@ World::World(const World& other)
       text_ids_(other.text_ids_),
       run_times_(other.run_times_),
       orphans_(other.orphans_),
-      waiting_(other.waiting_) {
+      waiting_(other.waiting_),
+      leaving_(other.leaving_),
+      running_priorities_(other.running_priorities_) {
   jobs_.reserve(other.jobs_.size());
   for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
 }
@@ -82,6 +85,14 @@ JobSlot World::add_job(Job job) {
   job_ids_.emplace(job.id, slot);
   jobs_.push_back(std::move(job));
   return slot;
+}
+
+void World::withdraw_job(JobSlot newest) {
+  const Job& job = jobs_.back();
+  MUSTER_CHECK(newest.index() + 1 == jobs_.size() && job.line.is_none() && !job.active,
+               "{} is not the newest job or is in use", job.id);
+  job_ids_.erase(job.id);
+  jobs_.pop_back();
 }
 
 TextId World::text_id(const std::string& text) {
@@ -175,11 +186,36 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   active.at_in_cluster = static_cast<std::uint32_t>(peers.size());
   peers.push_back(slot);
   job.active = std::make_unique<Active>(std::move(active));
+  count_running(slot, +1);
+}
+
+void World::count_running(JobSlot slot, int change) {
+  const Job& job = jobs_[slot.index()];
+  if (!shapes[job.shape].gang.preemptible) return;
+  const int priority = std::min(job.priority, quota[job.queue].priority_cap);
+  const int left = running_priorities_[priority] += change;
+  if (left == 0) running_priorities_.erase(priority);
+}
+
+int World::leaving_for(JobSlot beneficiary) const {
+  const auto it = leaving_.find(beneficiary);
+  return it == leaving_.end() ? 0 : it->second;
+}
+
+void World::count_leaving(JobSlot beneficiary, int change) {
+  if (beneficiary.is_none()) return;
+  if ((leaving_[beneficiary] += change) == 0) leaving_.erase(beneficiary);
+}
+
+int World::lowest_running_priority() const {
+  return running_priorities_.empty() ? std::numeric_limits<int>::max() : running_priorities_.begin()->first;
 }
 
 Active World::release(JobSlot slot, Time at, const Policy& policy) {
   Job& job = jobs_[slot.index()];
   MUSTER_CHECK(job.active != nullptr, "job {} is not placed", job.id);
+  if (!job.active->stopping) count_running(slot, -1);
+  count_leaving(job.active->beneficiary, -1);
   Active active = std::move(*job.active);
   job.active.reset();
   for (const PodOn& pod : active.pods) fleet.vacate(pod, shapes);
@@ -187,8 +223,10 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
   for (const QueueId extra : job.extra_queues)
     quota.charge(extra, active.charges, -1, at, policy.half_life);
   auto& peers = active_[active.cluster.index()];
-  peers[active.at_in_cluster] = peers.back();
-  jobs_[peers.back().index()].active->at_in_cluster = active.at_in_cluster;
+  if (peers.back() != slot) {
+    peers[active.at_in_cluster] = peers.back();
+    jobs_[peers.back().index()].active->at_in_cluster = active.at_in_cluster;
+  }
   peers.pop_back();
   return active;
 }
@@ -351,7 +389,7 @@ std::uint64_t World::hash() const {
         .add(shapes[job.shape].hash)
         .add(job.priority);
     h.add(job.attempt).add(job.failures).add(static_cast<int>(job.state)).add(job.eligible_at.ms);
-    h.add(job.reservation.is_none()).add(job.run_limit.ms).add(job.first_expected.ms);
+    h.add(job.reservation.is_none()).add(job.run_limit.ms);
     if (job.active) {
       const Active& a = *job.active;
       h.add(fleet.cluster(a.cluster).spec.name)
@@ -379,11 +417,12 @@ std::uint64_t World::hash() const {
     const QueueNode& n = quota[QueueId{static_cast<std::uint32_t>(q)}];
     Hasher h;
     h.add(n.name).add(n.tree).add(n.alive).add(n.weight);
+    std::uint64_t uses = 0;  // resources are numbered in the order they were met
     for (std::size_t r = 0; r < n.use.size(); ++r) {
-      if (n.use[r] != 0)
-        h.add(quota.resource_name(ResourceId{static_cast<std::uint16_t>(r)})).add(n.use[r]);
+      const ResourceId id{static_cast<std::uint16_t>(r)};
+      if (n.use[r] != 0) uses += Hasher().add(quota.resource_name(id)).add(n.use[r]).value();
     }
-    sum += h.value();
+    sum += h.add(uses).value();
   }
   for (std::size_t i = 0; i < fleet.node_count(); ++i) {
     const Node& n = fleet.node(NodeId{static_cast<std::uint32_t>(i)});

@@ -31,6 +31,7 @@ struct Pool {
 /// What changed since the last plan: the planner looks at this and at nothing else again.
 struct Changes {
   bool everything = true;
+  std::vector<LineId> again;   // to be tried whatever the last plan said
   std::vector<LineId> lines;   // got a job, a new first job, or became eligible
   std::vector<QueueId> freed;  // use went down or limits changed, in any tree
 };
@@ -93,6 +94,7 @@ class World {
 
   // ---- primitive changes used by apply and, with undo, by plan
   JobSlot add_job(Job job);
+  void withdraw_job(JobSlot newest);  // undoes add_job, for a job that stands in no line
   void enqueue(JobSlot slot);  // into its line, if it is eligible
   void dequeue(JobSlot slot);  // out of its line
   void start(JobSlot slot, Active active, Time at, const Policy& policy);  // occupies and charges
@@ -108,6 +110,12 @@ class World {
   std::map<std::string, std::vector<JobSlot>> dependents;
   EstimateScore estimate_score;
 
+  /// How many jobs are being stopped so that this one can start.
+  int leaving_for(JobSlot beneficiary) const;
+  void count_leaving(JobSlot beneficiary, int change);
+  /// Lowest priority of a placed, preemptible job that is not stopping; the largest int when there is none.
+  int lowest_running_priority() const;
+  void count_running(JobSlot job, int change);
   /// Fleet totals by quota resource, GPU types weighted.
   Capacity capacity(const Policy& policy);
   /// What a gang charges: `types` is the GPU type of each set, `counts` the pods of each set.
@@ -136,6 +144,8 @@ class World {
   std::map<std::pair<TextId, TextId>, RunTimes> run_times_;
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
+  std::map<JobSlot, int> leaving_;
+  std::map<int, int> running_priorities_;  // preemptible jobs, by priority capped by their queue
 };
 
 /// Takes one event into the world. Events that do not apply any more (an old attempt, a finished

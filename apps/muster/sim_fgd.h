@@ -1,0 +1,10 @@
+// `muster sim fgd`: the placement experiment of FGD with the engine's own planner.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+void add_sim_fgd(CLI::App& sim);
+
+}  // namespace muster::app

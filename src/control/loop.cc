@@ -1,0 +1,166 @@
+#include "control/loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::control {
+namespace {
+
+constexpr Duration store_pause = milliseconds(50);
+
+/// The job an event is about; none for events about something else.
+const std::string* job_of(const model::EventBody& body) {
+  return std::visit(
+      [](const auto& e) -> const std::string* {
+        if constexpr (requires { e.spec.gang; }) {
+          return &e.spec.id;
+        } else if constexpr (requires { e.job; }) {
+          return &e.job;
+        } else {
+          return nullptr;
+        }
+      },
+      body);
+}
+
+}  // namespace
+
+bool is_sight(const model::EventBody& body) {
+  return std::holds_alternative<model::NodeSeen>(body) ||
+         std::holds_alternative<model::NodeGone>(body) ||
+         std::holds_alternative<model::ForeignPodSeen>(body) ||
+         std::holds_alternative<model::ForeignPodGone>(body) ||
+         std::holds_alternative<model::ClusterHealth>(body) ||
+         std::holds_alternative<model::Ticked>(body);
+}
+
+Result<Recovered> recover(const ports::Store& store, const sched::Policy& policy) {
+  Recovered recovered{sched::World{}, Time{0}};
+  const Status status = store.read(1, [&](const ports::Entry& entry) {
+    sched::apply(recovered.world, entry.event, policy);
+    recovered.last = std::max(recovered.last, entry.event.at);
+  });
+  if (!status) return status.error();
+  return recovered;
+}
+
+Loop::Loop(Ports ports, Recovered from, sched::Policy policy, Options options)
+    : ports_(std::move(ports)),
+      world_(std::move(from.world)),
+      policy_(std::move(policy)),
+      options_(std::move(options)),
+      outbox_(options_.retry, options_.ready_limit),
+      now_(from.last) {
+  outbox_.rebuild(world_, now_);
+  for (const auto& [name, cluster] : ports_.clusters) relist(name);
+}
+
+StepReport Loop::step(Time now) {
+  now_ = std::max(now_, now);
+  StepReport report;
+  report.now = now_;
+
+  // 1 take a batch
+  if (pending_.empty()) {
+    pending_ = ports_.inbox.take(options_.batch_most);
+    for (model::Event& event : pending_) event.at = now_;
+  }
+  if (!goes_on(Stage::Taken, report)) return report;
+
+  // 2 commit the books, 3 apply
+  std::vector<model::Event> books;
+  for (const model::Event& event : pending_) {
+    if (!is_sight(event.body)) books.push_back(event);
+  }
+  const auto committed = ports_.store.commit(books);
+  if (!committed) return refuse(std::move(report), committed.error());
+  report.events = std::move(pending_);
+  pending_.clear();
+  if (!goes_on(Stage::Committed, report)) return report;
+  for (const model::Event& event : report.events) apply_one(event);
+  sched::apply(world_, {now_, model::Ticked{}}, policy_);
+  if (!goes_on(Stage::Applied, report)) return report;
+
+  // 4 plan
+  sched::Plan plan = sched::plan(world_, agenda_, policy_, now_);
+  if (!goes_on(Stage::Planned, report)) return report;
+
+  // 5 commit and apply the decisions
+  std::vector<model::Event> decided;
+  decided.reserve(plan.decisions.size());
+  for (const model::Decision& decision : plan.decisions)
+    decided.push_back({now_, model::to_event(decision)});
+  const auto sequence = ports_.store.commit(decided);
+  if (!sequence) {
+    agenda_ = sched::Agenda{};  // it has moved on by decisions that do not exist
+    world_.changes.everything = true;
+    return refuse(std::move(report), sequence.error());
+  }
+  for (const model::Event& event : decided) apply_one(event);
+  report.decisions = std::move(plan.decisions);
+  report.scores = std::move(plan.scores);
+  report.tried = plan.tried;
+  report.sequence = *sequence;
+  if (!goes_on(Stage::Decided, report)) return report;
+
+  // 6 dispatch; publishing is up to the caller
+  report.actions = outbox_.take_due(world_, now_);
+  for (const ports::Action& action : report.actions) {
+    const auto it = ports_.clusters.find(action.cluster);
+    if (it != ports_.clusters.end()) it->second->apply(action);
+  }
+  report.next_look = std::min(plan.next_look, outbox_.next());
+  report.more = ports_.inbox.size() > 0;
+  goes_on(Stage::Dispatched, report);
+  return report;
+}
+
+StepReport Loop::refuse(StepReport report, Error why) const {
+  report.refused = std::move(why);
+  report.next_look = now_ + store_pause;
+  return report;
+}
+
+void Loop::apply_one(const model::Event& event) {
+  const bool changed = sched::apply(world_, event, policy_);
+  if (const auto* health = std::get_if<model::ClusterHealth>(&event.body)) {
+    if (changed && health->health != model::Health::Unreachable) {
+      outbox_.wake(health->cluster, now_);
+      relist(health->cluster);
+    }
+    return;
+  }
+  const std::string* job = job_of(event.body);
+  if (!changed || job == nullptr) return;
+  const sched::JobSlot slot = world_.find_job(*job);
+  if (!slot.is_none()) outbox_.look_at(world_, slot, now_);
+}
+
+void Loop::relist(const std::string& cluster) {
+  const auto it = ports_.clusters.find(cluster);
+  if (it != ports_.clusters.end()) it->second->relist(expected(cluster));
+}
+
+std::vector<ports::Expected> Loop::expected(const std::string& cluster) const {
+  std::vector<ports::Expected> attempts;
+  const sched::ClusterId id = world_.fleet.find_cluster(cluster);
+  if (id.is_none()) return attempts;
+  for (const sched::JobSlot slot : world_.active_in(id)) {
+    const sched::Job& job = world_.job(slot);
+    attempts.push_back({{job.id, job.attempt}, job.state == model::JobState::Running});
+  }
+  for (const sched::Orphan& orphan : world_.orphans()) {
+    if (orphan.active.cluster == id)
+      attempts.push_back({{world_.job(orphan.job).id, orphan.attempt}, false});
+  }
+  std::sort(attempts.begin(), attempts.end(),
+            [](const auto& a, const auto& b) { return a.attempt < b.attempt; });
+  return attempts;
+}
+
+bool Loop::goes_on(Stage stage, StepReport& report) const {
+  report.died = options_.goes_on && !options_.goes_on(stage);
+  return !report.died;
+}
+
+}  // namespace muster::control

@@ -1,0 +1,58 @@
+// A cluster as the control loop sees it: it takes actions and what comes of them returns as events
+// through the inbox (Started, Finished, StartFailed, Gone; NodeSeen, NodeGone; ClusterHealth).
+// There are no replies: an action without an outcome is handed over again.
+//
+// Contract, held by cluster_contract.h for every kind of cluster:
+// - Actions are keyed by (job, attempt, verb) and idempotent. A create of an attempt that exists
+//   makes nothing new and says again how it stands; a delete of one that does not exist says Gone.
+// - A delete is final: a create of the same attempt that comes after it, or that is still on its way
+//   then, makes nothing.
+// - Gone, StartFailed and Finished are said only when no pod of the attempt runs any more, and are
+//   final: the attempt never comes back, whatever create is still on its way.
+// - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
+//
+// Thread contract: called from the loop's thread; must not block.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+
+namespace muster::ports {
+
+struct Attempt {
+  std::string job;
+  std::uint32_t number = 0;
+  friend auto operator<=>(const Attempt&, const Attempt&) = default;
+};
+
+enum class Verb { Create, Delete };
+
+struct Action {
+  Verb verb = Verb::Create;
+  Attempt attempt;
+  std::string cluster;
+  std::vector<model::PodPlace> pods;  // of a create: the whole gang
+};
+
+/// What the loop believes about an attempt when it asks for a relist.
+struct Expected {
+  Attempt attempt;
+  bool created = false;  // it was there once; false: its create may not have arrived yet
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  virtual void apply(const Action& action) = 0;
+  /// Says everything again: health, nodes, and how each of `expected` stands; Gone if it was created
+  /// and there is no trace of it. Removes attempts of ours that are neither expected nor handed over
+  /// after this call. Asked for at start, and when the cluster comes back.
+  virtual void relist(std::span<const Expected> expected) = 0;
+};
+
+}  // namespace muster::ports

@@ -1,0 +1,32 @@
+// Every allowed cluster judged for one gang: the candidates that can take it now, best first, or why there is none.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sched/agenda.h"
+#include "sched/gang.h"
+#include "sched/route.h"
+#include "sched/verdict.h"
+
+namespace muster::sched {
+
+struct Judgement {
+  std::vector<Candidate> candidates;
+  Why why = NotTried{};  // if there is no candidate, or none of them can hold the gang after all
+};
+
+/// The asker of a job that would start now.
+Asker asker_of(const World& world, const Policy& policy, JobSlot job, Time now);
+
+Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy, const Asker& asker,
+                const std::vector<int>& counts);
+
+/// The first quota, in any tree, that does not allow these charges.
+std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
+                                    const Capacity& capacity, const Rules& rules);
+
+/// The verdict if no allowed cluster could hold the gang even with all its nodes empty.
+std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy, ShapeId shape);
+
+}  // namespace muster::sched

@@ -1,0 +1,290 @@
+#include "sim/read_traces.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+Error wrong(const std::string& file, std::size_t line, const std::string& what) {
+  return invalid(fmt::format("{}:{}: {}", file, line, what));
+}
+
+/// A csv with a header: rows of fields, found by the name of their column.
+class Csv {
+ public:
+  static Result<Csv> parse(const std::string& text, std::string file) {
+    Csv csv;
+    csv.file_ = std::move(file);
+    std::size_t line = 0;
+    for (std::string_view row : split(text, '\n')) {
+      ++line;
+      if (row.ends_with('\r')) row.remove_suffix(1);
+      if (row.empty()) continue;
+      const auto fields = split(row, ',');
+      if (csv.columns_.empty()) {
+        for (std::size_t i = 0; i < fields.size(); ++i) csv.columns_.emplace(fields[i], i);
+        csv.width_ = fields.size();
+        continue;
+      }
+      if (fields.size() != csv.width_)
+        return wrong(csv.file_, line,
+                     fmt::format("{} fields, the header has {}", fields.size(), csv.width_));
+      csv.rows_.push_back({line, {fields.begin(), fields.end()}});
+    }
+    return csv;
+  }
+  struct Row {
+    std::size_t line;
+    std::vector<std::string_view> fields;
+  };
+  const std::vector<Row>& rows() const { return rows_; }
+  bool has(std::string_view column) const { return columns_.contains(column); }
+  /// The first of these columns that is missing.
+  std::string missing(std::initializer_list<const char*> columns) const {
+    for (const char* column : columns) {
+      if (!has(column)) return column;
+    }
+    return {};
+  }
+  std::string_view text(const Row& row, std::string_view column) const {
+    const auto it = columns_.find(column);
+    return it == columns_.end() ? std::string_view{} : row.fields[it->second];
+  }
+  Result<std::int64_t> number(const Row& row, const char* column) const {
+    auto value = parse_int(text(row, column), column, 0, model::amount_max);
+    if (!value) return wrong(file_, row.line, value.error().message);
+    return value;
+  }
+
+ private:
+  std::string file_;
+  std::size_t width_ = 0;
+  std::map<std::string_view, std::size_t, std::less<>> columns_;
+  std::vector<Row> rows_;
+};
+
+Status read_nodes(Workload& w, const OpenbFiles& files) {
+  const auto csv = Csv::parse(files.nodes, files.nodes_name);
+  if (!csv) return csv.error();
+  if (const auto column = csv->missing({"sn", "cpu_milli", "memory_mib", "gpu", "model"});
+      !column.empty()) {
+    return wrong(files.nodes_name, 1, fmt::format("not an openb node list: no column {}", column));
+  }
+  for (const Csv::Row& row : csv->rows()) {
+    const auto cpu = csv->number(row, "cpu_milli");
+    const auto memory = csv->number(row, "memory_mib");
+    const auto gpus = csv->number(row, "gpu");
+    for (const auto* value : {&cpu, &memory, &gpus}) {
+      if (!*value) return value->error();
+    }
+    model::NodeSpec node;
+    node.name = csv->text(row, "sn");
+    node.allocatable.cpu = {*cpu};
+    node.allocatable.memory = {*memory * mib};
+    node.gpu_count = static_cast<int>(*gpus);
+    node.gpu_type = csv->text(row, "model");
+    node.pods_max = 1000;
+    w.machines.push_back({"openb", std::move(node)});
+  }
+  return Ok{};
+}
+
+Result<SimJob> read_pod(const Csv& csv, const Csv::Row& row) {
+  const auto cpu = csv.number(row, "cpu_milli");
+  const auto memory = csv.number(row, "memory_mib");
+  const auto gpus = csv.number(row, "num_gpu");
+  const auto milli = csv.number(row, "gpu_milli");
+  for (const auto* value : {&cpu, &memory, &gpus, &milli}) {
+    if (!*value) return value->error();
+  }
+  SimJob job;
+  job.spec.id = csv.text(row, "name");
+  const std::string_view qos = csv.text(row, "qos");
+  job.spec.queue = qos.empty() ? "pods" : qos;
+  job.spec.name = job.spec.queue;
+  job.spec.user = job.spec.queue;
+  model::PodSet set;
+  set.name = "pod";
+  set.pod.requests.cpu = {*cpu};
+  set.pod.requests.memory = {*memory * mib};
+  set.pod.gpu.count = static_cast<int>(*gpus);
+  if (*gpus == 1 && *milli > 0) set.pod.gpu.each = {*milli};
+  const std::string_view types = csv.text(row, "gpu_spec");
+  if (!types.empty()) {
+    for (const std::string_view type : split(types, '|')) set.pod.gpu_types.emplace_back(type);
+  }
+  job.spec.gang.sets.push_back(std::move(set));
+  job.submit = Time{static_cast<std::int64_t>(row.line - 2) * 1000};
+  job.run_time = hours(1);
+  if (!csv.has("creation_time")) return job;
+  const auto created = csv.number(row, "creation_time");
+  const auto deleted = csv.number(row, "deletion_time");
+  if (!created) return created.error();
+  if (!deleted) return deleted.error();
+  auto from = *created;
+  if (!csv.text(row, "scheduled_time").empty()) {
+    const auto scheduled = csv.number(row, "scheduled_time");
+    if (!scheduled) return scheduled.error();
+    from = *scheduled;
+  }
+  job.submit = Time{*created * 1000};
+  job.run_time = seconds(std::max<std::int64_t>(1, *deleted - from));
+  return job;
+}
+
+/// Moves the first arrival to time 0 and sorts.
+void settle(Workload& w) {
+  std::sort(w.jobs.begin(), w.jobs.end(), [](const SimJob& a, const SimJob& b) {
+    if (a.submit != b.submit) return a.submit < b.submit;
+    return a.spec.id < b.spec.id;
+  });
+  if (w.jobs.empty()) return;
+  const Duration first{w.jobs.front().submit.ms};
+  for (SimJob& job : w.jobs) job.submit = job.submit - first;
+  std::map<std::string, int> queues;
+  for (const SimJob& job : w.jobs) ++queues[job.spec.queue];
+  for (const auto& [name, count] : queues) {
+    model::QueueSpec queue;
+    queue.name = name;
+    queue.strategy = model::Strategy::Backfill;
+    w.queues.push_back(queue);
+  }
+}
+
+// ---- philly-gavel
+
+/// Hundredths of steps per second on one V100, by model and batch size.
+struct Rate {
+  std::string_view model;
+  std::string_view batch;
+  std::int64_t centi;
+};
+constexpr std::array rates = {
+    Rate{"ResNet-18", "16", 3240},      Rate{"ResNet-18", "32", 2990},
+    Rate{"ResNet-18", "64", 2410},      Rate{"ResNet-18", "128", 1800},
+    Rate{"ResNet-18", "256", 1030},     Rate{"ResNet-50", "16", 1140},
+    Rate{"ResNet-50", "32", 780},       Rate{"ResNet-50", "64", 440},
+    Rate{"ResNet-50", "128", 250},      Rate{"Transformer", "16", 1110},
+    Rate{"Transformer", "32", 1060},    Rate{"Transformer", "64", 860},
+    Rate{"Transformer", "128", 540},    Rate{"Transformer", "256", 160},
+    Rate{"LM", "5", 10900},             Rate{"LM", "10", 8170},
+    Rate{"LM", "20", 6470},             Rate{"LM", "40", 4520},
+    Rate{"LM", "80", 2820},             Rate{"Recommendation", "512", 2330},
+    Rate{"Recommendation", "1024", 1330}, Rate{"Recommendation", "2048", 750},
+    Rate{"Recommendation", "4096", 390}, Rate{"Recommendation", "8192", 280},
+    Rate{"A3C", "", 720},               Rate{"CycleGAN", "", 440},
+};
+
+/// "ResNet-18 (batch size 16)" is model ResNet-18 with batch 16.
+std::optional<Rate> rate_of(std::string_view job_type) {
+  const std::size_t open = job_type.find(" (batch size ");
+  const std::string_view model = job_type.substr(0, open);
+  std::string_view batch;
+  if (open != std::string_view::npos) {
+    batch = job_type.substr(open + 13);
+    if (batch.ends_with(')')) batch.remove_suffix(1);
+  }
+  for (const Rate& rate : rates) {
+    if (rate.model == model && rate.batch == batch) return rate;
+  }
+  return std::nullopt;
+}
+
+Result<SimJob> read_gavel_job(std::string_view row, const std::string& source, std::size_t line) {
+  const auto fields = split(row, '\t');
+  if (fields.size() != 7)
+    return wrong(source, line,
+                 fmt::format("{} fields between tabs, a Gavel trace has 7", fields.size()));
+  const auto rate = rate_of(fields[0]);
+  if (!rate) return wrong(source, line, fmt::format("unknown job type: {}", fields[0]));
+  const auto steps = parse_int(fields[4], "total_steps", 0, std::int64_t{1} << 40);
+  if (!steps) return wrong(source, line, steps.error().message);
+  const auto arrival = parse_int(fields[5].substr(0, fields[5].find('.')), "arrival_time", 0,
+                                 std::int64_t{1} << 40);
+  if (!arrival) return wrong(source, line, arrival.error().message);
+  const auto gpus = parse_int(fields[6], "scale_factor", 1, 4096);
+  if (!gpus) return wrong(source, line, gpus.error().message);
+  SimJob job;
+  job.spec.id = fmt::format("job-{:04}", line);
+  job.spec.name = std::string(fields[0]);
+  job.spec.user = rate->model;
+  job.spec.queue = rate->model;
+  job.submit = Time{*arrival * 1000};
+  job.run_time = milliseconds(std::max<std::int64_t>(1000, *steps * 100'000 / rate->centi));
+  model::PodSet set;
+  set.name = "worker";
+  set.count = *gpus > 8 ? static_cast<int>((*gpus + 7) / 8) : 1;
+  set.pod.gpu.count = static_cast<int>(std::min<std::int64_t>(*gpus, 8));
+  set.pod.requests.cpu = {set.pod.gpu.count * 4000};
+  job.spec.gang.sets.push_back(std::move(set));
+  return job;
+}
+
+}  // namespace
+
+Result<Workload> read_openb(const OpenbFiles& files) {
+  Workload w;
+  w.name = files.pods_name;
+  w.clusters.push_back({"openb", {}, {}, minutes(5)});
+  if (const Status nodes = read_nodes(w, files); !nodes) return nodes.error();
+  const auto csv = Csv::parse(files.pods, files.pods_name);
+  if (!csv) return csv.error();
+  if (const auto column =
+          csv->missing({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
+      !column.empty()) {
+    return wrong(files.pods_name, 1, fmt::format("not an openb pod list: no column {}", column));
+  }
+  for (const Csv::Row& row : csv->rows()) {
+    auto job = read_pod(*csv, row);
+    if (!job) return job.error();
+    w.jobs.push_back(std::move(*job));
+  }
+  settle(w);
+  return w;
+}
+
+Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus) {
+  Workload w;
+  w.name = source;
+  w.clusters.push_back({"philly", {}, {}, minutes(5)});
+  std::size_t line = 0;
+  for (std::string_view row : split(text, '\n')) {
+    ++line;
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    if (row.empty()) continue;
+    auto job = read_gavel_job(row, source, line);
+    if (!job) return job.error();
+    w.jobs.push_back(std::move(*job));
+  }
+  settle(w);
+  std::int64_t largest = 8;
+  std::int64_t gpu_seconds = 0;
+  std::int64_t span = 1;
+  for (const SimJob& job : w.jobs) {
+    const model::PodSet& set = job.spec.gang.sets.front();
+    const std::int64_t wants = std::int64_t{set.count} * set.pod.gpu.count;
+    largest = std::max(largest, wants);
+    gpu_seconds += wants * (job.run_time.ms / 1000);
+    span = std::max(span, job.submit.ms / 1000);
+  }
+  const std::int64_t fleet = gpus > 0 ? gpus : std::max(largest, gpu_seconds / span * 4 / 3);
+  for (std::int64_t n = 0; n < (fleet + 7) / 8; ++n) {
+    model::NodeSpec node;
+    node.name = fmt::format("node-{:03}", n + 1);
+    node.gpu_count = 8;
+    node.gpu_type = "V100";
+    node.allocatable.cpu = {64'000};
+    w.machines.push_back({"philly", std::move(node)});
+  }
+  return w;
+}
+
+}  // namespace muster::sim

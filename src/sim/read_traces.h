@@ -1,0 +1,25 @@
+// Public traces: openb (Alibaba 2023, csv) and Philly as prepared for Gavel (tab-separated).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "sim/workload.h"
+
+namespace muster::sim {
+
+/// One job per pod: arrives at its creation, runs from scheduled to deleted. Pods without times (the
+/// multigpu lists) arrive a second apart and run for an hour. `nodes` is the text of a node list.
+struct OpenbFiles {
+  std::string pods;
+  std::string pods_name;
+  std::string nodes;
+  std::string nodes_name;
+};
+Result<Workload> read_openb(const OpenbFiles& files);
+
+/// Whole GPUs, run time from steps and the rate of the model on a V100. The fleet has `gpus` GPUs in
+/// nodes of eight; 0: the mean demand of the trace, a third more, and at least the largest job.
+Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus);
+
+}  // namespace muster::sim

@@ -1,0 +1,303 @@
+#include "sim/simulated_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::sim {
+namespace {
+
+constexpr std::size_t said_most = 32;
+constexpr Duration probe = seconds(10);  // how long until silence is noticed
+constexpr Duration push_again = milliseconds(100);
+
+}  // namespace
+
+SimulatedCluster::SimulatedCluster(std::uint32_t index, Setting setting)
+    : index_(index), name_(setting.workload.clusters[index].name), s_(setting) {
+  for (const Machine& machine : s_.workload.machines) {
+    if (machine.cluster == name_) hosts_[machine.node.name].spec = machine.node;
+  }
+}
+
+std::vector<std::string> SimulatedCluster::node_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, host] : hosts_) names.push_back(name);
+  return names;
+}
+
+// ----------------------------------------------------------------------------------------------
+// what Muster asks
+
+void SimulatedCluster::apply(const ports::Action& action) {
+  if (!reachable_) return;
+  Time when = s_.timeline.now() + s_.workload.timing.request;
+  if (s_.faults != nullptr) when = when + s_.faults->slow();
+  s_.timeline.at(when, [this, action] { act(action); });
+}
+
+void SimulatedCluster::act(const ports::Action& action) {
+  if (!reachable_) return;
+  if (action.verb == ports::Verb::Delete) {
+    remove(action.attempt);
+    return;
+  }
+  const auto [it, is_new] = groups_.try_emplace(action.attempt);
+  if (is_new) {
+    create(action, it->second);
+  } else {
+    say_state(action.attempt, it->second);
+  }
+}
+
+model::StartFailed SimulatedCluster::start_failed(const ports::Attempt& attempt) const {
+  return {attempt.job, attempt.number,
+          s_.timeline.now() + s_.workload.policy.start_retry_pause};
+}
+
+void SimulatedCluster::create(const ports::Action& action, Group& group) {
+  bool possible = s_.faults == nullptr ||
+                  !s_.faults->hits(s_.faults->mix().apply_refused, "apply refused");
+  for (const model::PodPlace& place : action.pods) {
+    const auto host = hosts_.find(place.node);
+    if (host == hosts_.end())
+      s_.record.violate(fmt::format("{} was sent to node {}, which {} does not have",
+                                    action.attempt.job, place.node, name_));
+    possible = possible && host != hosts_.end() && host->second.up;
+  }
+  if (!possible) {
+    group.outcome = start_failed(action.attempt);
+    if (s_.faults != nullptr) ended_lately_.push_back(action.attempt);
+    say(group.outcome);
+    return;
+  }
+  group.phase = Phase::Creating;
+  group.pods = action.pods;
+  group.quiet =
+      s_.faults != nullptr && s_.faults->hits(s_.faults->mix().reply_lost, "reply lost");
+  group.run = s_.record.created(action, index_, s_.timeline.now());
+  alive_.insert(action.attempt);
+  occupy(action.attempt, group, +1);
+  s_.timeline.after(s_.workload.timing.start,
+                    [this, attempt = action.attempt] { started(attempt); });
+}
+
+void SimulatedCluster::remove(const ports::Attempt& attempt) {
+  Group& group = groups_[attempt];  // one that never was is over from now on
+  if (group.phase == Phase::Over) {
+    const bool never_was = group.outcome.index() == model::EventBody{}.index();
+    if (never_was) group.outcome = model::Gone{attempt.job, attempt.number};
+    say(group.outcome);
+    return;
+  }
+  if (group.phase == Phase::Terminating || group.phase == Phase::Failing) return;
+  group.phase = Phase::Terminating;
+  s_.timeline.after(s_.workload.timing.grace, [this, attempt] {
+    Group& leaving = groups_.at(attempt);
+    if (leaving.phase == Phase::Terminating)
+      over(attempt, leaving, End::Removed, model::Gone{attempt.job, attempt.number});
+  });
+}
+
+void SimulatedCluster::relist(std::span<const ports::Expected> expected) {
+  if (!reachable_) {
+    push(model::ClusterHealth{name_, model::Health::Unreachable});
+    return;
+  }
+  resync();
+  std::set<ports::Attempt> wanted;
+  for (const auto& [attempt, created] : expected) {
+    wanted.insert(attempt);
+    const auto it = groups_.find(attempt);
+    if (it != groups_.end()) {
+      // Those alive were said by the resync.
+      if (it->second.phase == Phase::Over) deliver(it->second.outcome, Duration{0});
+    } else if (created) {
+      groups_[attempt].outcome = model::Gone{attempt.job, attempt.number};
+      deliver(groups_[attempt].outcome, Duration{0});
+      ended_lately_.push_back(attempt);
+    }
+  }
+  const std::set<ports::Attempt> alive = alive_;
+  for (const ports::Attempt& attempt : alive) {
+    if (!wanted.contains(attempt)) remove(attempt);
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// what pods do
+
+void SimulatedCluster::started(const ports::Attempt& attempt) {
+  Group& group = groups_.at(attempt);
+  if (group.phase != Phase::Creating) return;
+  group.phase = Phase::Running;
+  s_.record.started(group.run, s_.timeline.now());
+  if (!group.quiet) say_state(attempt, group);
+  group.quiet = false;
+  s_.timeline.after(s_.record.job(attempt.job).run_time, [this, attempt] { finished(attempt); });
+}
+
+void SimulatedCluster::finished(const ports::Attempt& attempt) {
+  Group& group = groups_.at(attempt);
+  if (group.phase != Phase::Running && group.phase != Phase::Terminating) return;
+  const bool success = s_.record.finishes(attempt.job) >= s_.record.job(attempt.job).failures;
+  over(attempt, group, success ? End::Succeeded : End::Failed,
+       model::Finished{attempt.job, attempt.number, success});
+}
+
+void SimulatedCluster::over(const ports::Attempt& attempt, Group& group, End how,
+                            model::EventBody outcome) {
+  occupy(attempt, group, -1);
+  group.phase = Phase::Over;
+  group.pods.clear();
+  group.outcome = std::move(outcome);
+  alive_.erase(attempt);
+  if (s_.faults != nullptr) ended_lately_.push_back(attempt);
+  s_.record.ended(group.run, how, s_.timeline.now());
+  say(group.outcome);
+}
+
+void SimulatedCluster::occupy(const ports::Attempt& attempt, const Group& group, int sign) {
+  const auto& sets = s_.record.job(attempt.job).spec.gang.sets;
+  for (const model::PodPlace& place : group.pods) {
+    Host& host = hosts_.at(place.node);
+    const model::Resources& asks = sets[place.set].pod.requests;
+    host.cpu += sign * asks.cpu.v;
+    host.memory += sign * asks.memory.v;
+    for (const auto& [name, amount] : asks.extended) host.extended[name] += sign * amount;
+    for (std::size_t d = 0; d < host.devices.size(); ++d) {
+      if ((place.devices >> d & 1u) != 0) host.devices[d] += sign * int{place.each};
+    }
+    host.pods += sign;
+    if (sign > 0) check_room(attempt, host);
+  }
+}
+
+void SimulatedCluster::check_room(const ports::Attempt& attempt, const Host& host) {
+  const model::NodeSpec& spec = host.spec;
+  const char* what = nullptr;
+  if (host.cpu > spec.allocatable.cpu.v) what = "cpu";
+  if (host.memory > spec.allocatable.memory.v) what = "memory";
+  if (host.pods > spec.pods_max) what = "pods";
+  for (const auto& [name, used] : host.extended) {
+    const auto has = spec.allocatable.extended.find(name);
+    if (used > (has == spec.allocatable.extended.end() ? 0 : has->second)) what = name.c_str();
+  }
+  for (std::size_t d = 0; d < host.devices.size(); ++d) {
+    const int has = static_cast<int>(d) < spec.gpu_count ? 1000 : 0;
+    if (host.devices[d] > has) what = "gpu";
+  }
+  if (what == nullptr) return;
+  s_.record.violate(fmt::format("node {}/{} is over its {} after attempt {} of {} came", name_,
+                                spec.name, what, attempt.number, attempt.job));
+}
+
+void SimulatedCluster::node_down(const std::string& node) {
+  Host& host = hosts_.at(node);
+  if (!host.up) return;
+  host.up = false;
+  model::NodeSpec seen = host.spec;
+  seen.ready = false;
+  say(model::NodeSeen{name_, seen});
+  const std::set<ports::Attempt> alive = alive_;
+  for (const ports::Attempt& attempt : alive) {
+    Group& group = groups_.at(attempt);
+    if (group.phase != Phase::Creating && group.phase != Phase::Running) continue;
+    bool hit = false;
+    for (const model::PodPlace& place : group.pods) hit = hit || place.node == node;
+    if (!hit) continue;
+    group.phase = Phase::Failing;  // the rest of the gang goes too, and only then it is said
+    s_.timeline.after(s_.workload.timing.grace, [this, attempt] {
+      over(attempt, groups_.at(attempt), End::Lost, start_failed(attempt));
+    });
+  }
+}
+
+void SimulatedCluster::node_up(const std::string& node) {
+  hosts_.at(node).up = true;
+  say(model::NodeSeen{name_, hosts_.at(node).spec});
+}
+
+// ----------------------------------------------------------------------------------------------
+// what it says
+
+void SimulatedCluster::say_state(const ports::Attempt& attempt, const Group& group) {
+  if (group.phase == Phase::Over) say(group.outcome);
+  if (group.phase == Phase::Running) say(model::Started{attempt.job, attempt.number});
+}
+
+void SimulatedCluster::resync() {
+  if (!reachable_) return;
+  deliver(model::ClusterHealth{name_, model::Health::Ready}, Duration{0});
+  for (const auto& [name, host] : hosts_) {
+    model::NodeSpec seen = host.spec;
+    seen.ready = seen.ready && host.up;
+    deliver(model::NodeSeen{name_, seen}, Duration{0});
+  }
+  for (const ports::Attempt& attempt : alive_) {
+    if (groups_.at(attempt).phase == Phase::Running)
+      deliver(model::Started{attempt.job, attempt.number}, Duration{0});
+  }
+  for (const auto* ended : {&ended_before_, &ended_lately_}) {
+    for (const ports::Attempt& attempt : *ended)
+      deliver(groups_.at(attempt).outcome, Duration{0});
+  }
+  ended_before_ = std::move(ended_lately_);
+  ended_lately_.clear();
+}
+
+void SimulatedCluster::set_reachable(bool reachable) {
+  if (reachable_ == reachable) return;
+  reachable_ = reachable;
+  if (reachable) {
+    resync();
+    return;
+  }
+  s_.timeline.after(probe, [this] {
+    if (!reachable_) push(model::ClusterHealth{name_, model::Health::Unreachable});
+  });
+}
+
+void SimulatedCluster::say(model::EventBody body) {
+  if (!reachable_) return;
+  const Fate fate = s_.faults == nullptr ? Fate::Deliver : s_.faults->watch();
+  if (s_.faults != nullptr) {
+    said_.push_back(body);
+    if (said_.size() > said_most) said_.pop_front();
+  }
+  if (fate == Fate::Drop) return;
+  if (fate == Fate::Stale) deliver(said_[s_.faults->prng().below(said_.size())], Duration{0});
+  if (fate == Fate::Double) deliver(body, s_.faults->lateness());
+  deliver(std::move(body), fate == Fate::Late ? s_.faults->lateness() : Duration{0});
+}
+
+void SimulatedCluster::deliver(model::EventBody body, Duration delay) {
+  s_.timeline.after(s_.workload.timing.watch + delay,
+                    [this, listener = listener_, body = std::move(body)] {
+                      if (listener == listener_ && reachable_) push(body);
+                    });
+}
+
+/// A refused event is kept and put again later, in order.
+void SimulatedCluster::push(model::EventBody body) {
+  unsent_.push_back(std::move(body));
+  if (!flushing_) flush();
+}
+
+void SimulatedCluster::flush() {
+  flushing_ = false;
+  while (!unsent_.empty()) {
+    if (!s_.inbox.put({s_.timeline.now(), unsent_.front()})) {
+      flushing_ = true;
+      s_.timeline.after(push_again, [this] { flush(); });
+      return;
+    }
+    unsent_.pop_front();
+  }
+}
+
+void SimulatedCluster::listener_died() {
+  ++listener_;
+  unsent_.clear();
+}
+
+}  // namespace muster::sim

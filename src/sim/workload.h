@@ -1,0 +1,85 @@
+// What a simulation runs: a fleet, queues, and jobs with their true run times. Made by a generator
+// or read from a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "sched/policy.h"
+
+namespace muster::sim {
+
+struct SimJob {
+  model::JobSpec spec;
+  Time submit;
+  Duration run_time;
+  int failures = 0;  // so many attempts end badly before one ends well
+  Time cancel = Time::never();
+};
+
+struct Machine {
+  std::string cluster;
+  model::NodeSpec node;
+};
+
+/// Something that happens to the fleet at a known time. An empty node means the whole cluster is
+/// cut off.
+struct Incident {
+  Time at;
+  Duration lasts;
+  std::string cluster;
+  std::string node;
+};
+
+/// How quick the simulated clusters are.
+struct Timing {
+  Duration request = milliseconds(20);  // a call to the API server
+  Duration watch = milliseconds(20);    // an event on its way back
+  Duration start = seconds(3);          // from create to running
+  Duration grace = seconds(5);          // from delete to gone
+};
+
+struct Workload {
+  std::string name;
+  std::vector<model::ClusterSpec> clusters;
+  std::vector<model::PoolSpec> pools;
+  std::vector<model::FleetPoolSpec> fleet_pools;
+  std::vector<model::QueueSpec> queues;
+  std::vector<Machine> machines;
+  std::vector<SimJob> jobs;  // by (submit, id)
+  std::vector<Incident> incidents;
+  sched::Policy policy;
+  Timing timing;
+};
+
+struct GenerateOptions {
+  std::uint64_t seed = 1;
+  int jobs = 0;       // 0: as many as the generator likes
+  Duration span{0};   // over which jobs arrive; 0: as the generator likes
+};
+
+/// Two clusters, three queues, about 200 jobs, a node that fails and an urgent gang.
+Workload demo_workload(const GenerateOptions& options);
+/// Everything a job can ask for, at random; every job can run on the healthy fleet.
+Workload random_workload(const GenerateOptions& options);
+/// Kueue's published baseline: 5 cohorts of 6 queues of 500 workloads.
+Workload kueue_workload();
+
+struct ReadOptions {
+  std::string nodes_file;  // of an openb pod list; empty: the node list that stands beside it
+  int gpus = 0;            // of the fleet made for a .trace file; 0: chosen from its demand
+};
+
+/// Reads a file by its kind: .yaml is a Kueue generator, .csv an openb pod list, .trace a
+/// philly-gavel trace. Errors name the file and the line.
+Result<Workload> read_workload(const std::string& path, const ReadOptions& options);
+
+}  // namespace muster::sim

@@ -1,0 +1,15 @@
+// Whether a placement keeps what its job asked for, judged from the specs alone: a second opinion
+// that shares no code with fit, gang or fleet.
+#pragma once
+
+#include <string>
+
+#include "model/event.h"
+#include "sched/world.h"
+
+namespace muster::properties {
+
+/// Of a placement that was just applied. Empty, or what is wrong with it.
+std::string wrong_placement(const sched::World& world, const model::Placed& placed);
+
+}  // namespace muster::properties
