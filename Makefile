@@ -56,15 +56,16 @@ fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 soak: build  ## the long tests: ctest label soak
 	@ctest --preset release -L '^soak$$' --no-tests=error
 
-bench: $(BENCHES:%=bench-%)  ## all benchmarks
+bench: $(BENCHES:%=bench-%)  ## all benchmarks; writes docs/performance.md
+	@tools/run_bench.sh page
 
-bench-plan: build  ## time of a planning round
+bench-plan: build  ## filling a fleet, single events, memory, saying no
 	@tools/run_bench.sh plan
 
-bench-fgd: build  ## fragmentation against the published traces
+bench-fgd: build  ## placement quality on the published traces, 10 seeds
 	@tools/run_bench.sh fgd
 
-bench-growth: build  ## how time and memory grow with the fleet
+bench-growth: build  ## how the time of an event grows with the fleet
 	@tools/run_bench.sh growth
 
 lint:  ## layers, documents, formatting, clang-tidy

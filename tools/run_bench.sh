@@ -1,12 +1,67 @@
 #!/usr/bin/env bash
-# Runs the benchmark NAME of tests/bench (muster_bench of cmake/muster.cmake), release build.
+# Runs a benchmark with the release binary and keeps what it printed in out/.
+#   run_bench.sh plan|growth [options of `muster bench`]
+#   run_bench.sh fgd [seeds, 42..51 unless given]     the traces in ../shared/traces/openb
+#   run_bench.sh page                                 docs/performance.md from what was kept
 set -euo pipefail
 cd "$(dirname "$0")/.."
-name=${1:?usage: run_bench.sh NAME [options of the benchmark]}
+muster=build/release/muster
+traces=../shared/traces/openb
+lists=(default cpu050 cpu200 gpushare40 gpushare100 gpuspec10 multigpu20 multigpu50)
+
+machine() {
+  awk -F ': ' '/^model name/{print $2; exit}' /proc/cpuinfo
+}
+
+fgd() {
+  local seeds=${1:-42..51} nodes=$traces/openb_node_list_gpu_node.csv list policy
+  if [ ! -f "$nodes" ]; then
+    echo "bench-fgd: no trace in $traces" >&2
+    return 1
+  fi
+  echo "allocated GPU %, seeds $seeds"
+  printf '%-12s %-9s %16s %16s %16s %8s\n' list policy 'at 100 %' 'at 130 %' 'unallocated' 's a run'
+  for list in "${lists[@]}"; do
+    for policy in default fgd best-fit random; do
+      "$muster" sim fgd --nodes "$nodes" --pods "$traces/openb_pod_list_$list.csv" \
+        --policy "$policy" --seeds "$seeds" -o json |
+        python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+at_100 = "%.2f ± %.2f" % (r["allocated_100_pct"], r["allocated_100_sd"])
+at_130 = "%.2f ± %.2f" % (r["allocated_130_pct"], r["unallocated_130_sd"])
+print("%-12s %-9s %16s %16s %16.2f %8.2f" % (sys.argv[1], r["policy"], at_100, at_130,
+      r["unallocated_130_pct"], r["seconds_per_run"]))' "$list"
+    done
+  done
+}
+
+page() {
+  echo '# What the engine reaches'
+  echo
+  echo "Made by \`make bench\` on: $(machine)."
+  echo 'Times are processor time of the one thread that plans; the raw limits of the machine stand'
+  echo 'below the first table, to compare with another one.'
+  local name
+  for name in plan growth fgd; do
+    if [ -f "out/bench-$name.txt" ]; then
+      printf '\n## make bench-%s\n\n```\n' "$name"
+      cat "out/bench-$name.txt"
+      echo '```'
+    fi
+  done
+}
+
+name=${1:?usage: run_bench.sh plan|growth|fgd|page [options]}
 shift
-program=build/release/bin/bench_$name
-if [ ! -x "$program" ]; then
-  echo "bench-$name: no such benchmark; tests/bench registers it with muster_bench($name ...)" >&2
-  exit 1
-fi
-exec "$program" "$@"
+mkdir -p out
+case $name in
+  plan) "$muster" bench plan --no-growth "$@" | tee out/bench-plan.txt ;;
+  growth) "$muster" bench growth "$@" | tee out/bench-growth.txt ;;
+  fgd) fgd "$@" | tee out/bench-fgd.txt ;;
+  page) page > docs/performance.md ;;
+  *)
+    echo "run_bench: no benchmark $name; there are plan, growth, fgd" >&2
+    exit 1
+    ;;
+esac

@@ -1,34 +1,241 @@
 #include "apps/muster/sim.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <boost/json.hpp>
 #include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
 
+#include "sim/report.h"
 #include "sim/simulation.h"
+#include "sim/summary.h"
 #include "sim/workload.h"
+#if __has_include("apps/muster/sim_fgd.h")
+#include "apps/muster/sim_fgd.h"
+#define MUSTER_HAS_SIM_FGD
+#endif
+
+namespace {
+
+using namespace muster;
+
+struct RunFlags {
+  std::string file;
+  std::string generate;
+  std::uint64_t seed = 1;
+  int jobs = 0;
+  double hours = 0;
+  int gpus = 0;
+  bool faults = false;
+  bool progress = false;
+  std::string report;
+  std::string output = "text";
+  std::string nodes;
+};
+
+[[noreturn]] void fail(const std::string& message) {
+  fmt::print(stderr, "muster sim run: {}\n", message);
+  throw CLI::RuntimeError(2);
+}
+
+sim::Workload make_workload(const RunFlags& flags) {
+  if (!flags.file.empty() && !flags.generate.empty())
+    fail("both a FILE and --generate are given: drop one of them");
+  if (!flags.file.empty()) {
+    auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus});
+    if (!read) fail(read.error().message);
+    if (flags.jobs > 0 && read->jobs.size() > static_cast<std::size_t>(flags.jobs))
+      read->jobs.resize(static_cast<std::size_t>(flags.jobs));
+    return std::move(*read);
+  }
+  const sim::GenerateOptions options{flags.seed, flags.jobs,
+                                     Duration{static_cast<std::int64_t>(flags.hours * 3.6e6)}};
+  // A history with faults is random unless said otherwise: the demo is made to be looked at.
+  const std::string kind = !flags.generate.empty() ? flags.generate
+                           : flags.faults          ? "random"
+                                                   : "demo";
+  if (kind == "demo") return sim::demo_workload(options);
+  if (kind == "random") return sim::random_workload(options);
+  if (kind == "kueue") {
+    if (flags.jobs > 0 || flags.hours > 0)
+      fail("--generate kueue is a fixed set of 15,000 workloads: drop --jobs and --hours");
+    return sim::kueue_workload();
+  }
+  fail(fmt::format("--generate {}: expected demo, random or kueue", kind));
+}
+
+void show_progress(const sim::Progress& p) {
+  fmt::print(stderr, "\r{:>7.1f} h  {:>6} of {} jobs arrived, {:>6} run, {:>6} ended ",
+             static_cast<double>(p.now.ms) / 3.6e6, p.submitted, p.jobs, p.running, p.ended);
+}
+
+std::string clock_text(Time t) {
+  const std::int64_t s = t.ms / 1000;
+  return fmt::format("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+std::string round_time(Duration d) {
+  return to_text(d.ms < 10'000 ? d : Duration{d.ms / 1000 * 1000});
+}
+
+std::string counts_text(const auto& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
+void print_text(const RunFlags& flags, const sim::Workload& w, const sim::Outcome& o) {
+  const sim::Summary s = sim::summarize(w, o);
+  const char* unit = s.by_gpu ? "GPU" : "core";
+  fmt::print("{}: {} jobs on {} nodes with {:.0f} {}s in {} clusters, seed {}\n", w.name, s.jobs,
+             s.nodes, static_cast<double>(s.capacity_milli) / 1000, unit, w.clusters.size(),
+             flags.seed);
+  if (!o.faults.empty()) {
+    fmt::print("faults     {}\n", o.faults);
+    fmt::print("           {}\n", counts_text(o.fault_counts));
+  }
+  if (!o.moments.empty() && o.faults.empty()) {
+    fmt::print("\n");
+    const std::size_t shown = std::min<std::size_t>(o.moments.size(), 12);
+    for (std::size_t i = 0; i < shown; ++i)
+      fmt::print("  {}  {}\n", clock_text(o.moments[i].at), o.moments[i].what);
+    if (o.moments.size() > shown)
+      fmt::print("            ... and {} more; all are in --report\n", o.moments.size() - shown);
+    fmt::print("\n");
+  }
+  fmt::print("jobs       {}\n", counts_text(o.states));
+  fmt::print("decisions  {}\n", counts_text(o.decisions));
+  fmt::print("{} use{}    {:.1f}% while jobs arrived; {:.0f} {}-hours, {:.1f}% of them lost\n",
+             unit, s.by_gpu ? " " : "", s.use * 100, s.hours, unit,
+             s.hours > 0 ? 100 * s.hours_lost / s.hours : 0);
+  fmt::print("wait       half under {}, 90% under {}, 99% under {}\n", round_time(s.wait(50)),
+             round_time(s.wait(90)), round_time(s.wait(99)));
+  if (o.estimates.scored > 0)
+    fmt::print("estimates  {:.0f}% of {} starts inside the promised band\n",
+               100.0 * static_cast<double>(o.estimates.inside_band) /
+                   static_cast<double>(o.estimates.scored),
+               o.estimates.scored);
+  fmt::print("ended      at {} after {} steps; journal of {} events\n", clock_text(o.end), o.steps,
+             o.journal);
+  fmt::print("trace      {:016x}\n", o.hash);
+}
+
+void print_json(const RunFlags& flags, const sim::Workload& w, const sim::Outcome& o) {
+  const sim::Summary s = sim::summarize(w, o);
+  boost::json::object states;
+  for (const auto& [name, count] : o.states) states[name] = count;
+  boost::json::object decisions;
+  for (const auto& [name, count] : o.decisions) decisions[name] = count;
+  boost::json::object faults;
+  for (const auto& [name, count] : o.fault_counts) faults[name] = count;
+  boost::json::array queues;
+  for (const auto& q : s.queues)
+    queues.push_back({{"name", q.name},
+                      {"jobs", q.jobs},
+                      {"hours", q.hours},
+                      {"wait_median_ms", q.wait_median.ms},
+                      {"wait_p90_ms", q.wait_p90.ms}});
+  const boost::json::object out = {
+      {"name", w.name},
+      {"seed", flags.seed},
+      {"trace", fmt::format("{:016x}", o.hash)},
+      {"violation", o.violation},
+      {"end_ms", o.end.ms},
+      {"steps", o.steps},
+      {"events", o.events},
+      {"journal", o.journal},
+      {"lines_tried", o.tried},
+      {"jobs", s.jobs},
+      {"states", states},
+      {"decisions", decisions},
+      {"faults", faults},
+      {"unit", s.by_gpu ? "gpu" : "cpu"},
+      {"use", s.use},
+      {"hours", s.hours},
+      {"hours_lost", s.hours_lost},
+      {"wait_ms", {{"p50", s.wait(50).ms}, {"p90", s.wait(90).ms}, {"p99", s.wait(99).ms}}},
+      {"queues", queues},
+      {"estimates",
+       {{"scored", o.estimates.scored},
+        {"inside_band", o.estimates.inside_band},
+        {"early", o.estimates.early},
+        {"late", o.estimates.late},
+        {"error_sum_ms", o.estimates.error_sum_ms}}},
+  };
+  fmt::print("{}\n", boost::json::serialize(out));
+}
+
+void run(const RunFlags& flags) {
+  const sim::Workload workload = make_workload(flags);
+  sim::SimulateOptions options;
+  options.seed = flags.seed;
+  options.faults = flags.faults;
+  const bool progress = flags.progress || isatty(STDERR_FILENO) == 1;
+  if (progress) options.progress = show_progress;
+  const sim::Outcome outcome = sim::simulate(workload, options);
+  if (progress) fmt::print(stderr, "\r{:80}\r", "");
+  if (flags.output == "json") {
+    print_json(flags, workload, outcome);
+  } else {
+    print_text(flags, workload, outcome);
+  }
+  if (!flags.report.empty()) {
+    std::ofstream out(flags.report, std::ios::binary);
+    out << sim::html_report(workload, outcome, flags.seed);
+    out.close();
+    if (!out) fail(fmt::format("--report {}: cannot be written", flags.report));
+    if (flags.output == "text") fmt::print("report     {}\n", flags.report);
+  }
+  if (!outcome.violation.empty()) {
+    fmt::print(stderr, "muster sim run: a rule was broken {}\n", outcome.violation);
+    throw CLI::RuntimeError(1);
+  }
+}
+
+}  // namespace
 
 void add_sim(CLI::App& muster) {
-  CLI::App* sim = muster.add_subcommand("sim", "Simulated fleets on virtual time");
-  CLI::App* run = sim->add_subcommand("run", "Run");
-  static std::uint64_t seed = 1;
-  static bool faults = false;
-  static std::string generate = "demo";
-  static int jobs = 0;
-  run->add_option("--seed", seed);
-  run->add_option("--jobs", jobs);
-  run->add_option("--generate", generate);
-  run->add_flag("--faults", faults);
-  run->callback([] {
-    using namespace muster::sim;
-    const Workload w = generate == "demo" ? demo_workload({seed, jobs, {}})
-                                          : random_workload({seed, jobs, {}});
-    const Outcome o = simulate(w, {.seed = seed, .faults = faults, .check_every = 1, .progress = {}});
-    fmt::print("seed {} hash {:016x} end {} steps {} events {} faults: {}\n", seed, o.hash, o.end.ms / 1000,
-               o.steps, o.events, o.faults);
-    for (const auto& [k, v] : o.states) fmt::print("{} {}\n", k, v);
-    for (const auto& [k, v] : o.decisions) fmt::print("{} {}\n", k, v);
-    for (const auto& [k, v] : o.fault_counts) fmt::print("  {} {}\n", k, v);
-    for (const auto& m : o.moments) fmt::print("  {} {}\n", m.at.ms / 1000, m.what);
-    if (!o.violation.empty()) { fmt::print("VIOLATION {}\n", o.violation); throw CLI::RuntimeError(1); }
-  });
+  CLI::App* sim = muster.add_subcommand("sim", "Run fleets that do not exist, on virtual time");
+  sim->require_subcommand(1);
+  CLI::App* command = sim->add_subcommand(
+      "run", "Run a workload through the real scheduler and control loop on virtual time");
+  command->footer(
+      "Examples:\n"
+      "  muster sim run                                   the demonstration\n"
+      "  muster sim run --report out.html                 with pictures\n"
+      "  muster sim run --faults --seed 7                 a random history with faults\n"
+      "  muster sim run --generate kueue                  Kueue's published baseline\n"
+      "  muster sim run openb_pod_list_default.csv --nodes openb_node_list_gpu_node.csv\n"
+      "  muster sim run 6c71a0.trace --gpus 256 -o json");
+  auto flags = std::make_shared<RunFlags>();
+  command->add_option("FILE", flags->file,
+                      "a Kueue generator (.yaml), openb pod list (.csv) or philly-gavel trace "
+                      "(.trace)");
+  command->add_option("--generate", flags->generate,
+                      "instead of a file: demo (default), random (default with --faults) or kueue");
+  command->add_option("--seed", flags->seed, "fixes everything that is random")
+      ->capture_default_str();
+  command->add_option("--jobs", flags->jobs, "how many jobs; of a file, the first so many")
+      ->check(CLI::Range(1, 10'000'000));
+  command->add_option("--hours", flags->hours, "over how many hours generated jobs arrive")
+      ->check(CLI::Range(0.01, 100'000.0));
+  command->add_option("--gpus", flags->gpus, "GPUs of the fleet made for a .trace file")
+      ->check(CLI::Range(8, 1'000'000));
+  command->add_option("--nodes", flags->nodes,
+                      "node list of an openb pod list; without it, the one that stands beside it");
+  command->add_flag("--faults", flags->faults,
+                    "let things go wrong, and check the rules of safety after every step");
+  command->add_option("--report", flags->report, "write a page with pictures to this file");
+  command->add_option("-o,--output", flags->output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_flag("--progress", flags->progress, "show progress even when stderr is no terminal");
+  command->callback([flags] { run(*flags); });
+#ifdef MUSTER_HAS_SIM_FGD
+  add_sim_fgd(*sim);
+#endif
 }

@@ -1,6 +1,6 @@
-// The one cycle of Muster. step() takes a batch from the inbox, makes it durable, applies it, plans,
-// makes the decisions durable, applies them, and tells the clusters what is due. The server, the
-// tests and the simulator all run this same step; there is no second copy of it.
+// The one cycle of Muster. step() takes a batch from the inbox, makes it durable, applies it,
+// plans, makes the decisions durable, applies them, and tells the clusters what is due. The server,
+// the tests and the simulator all run this same step; there is no second copy of it.
 //
 // Invariants: nothing is applied before it is committed (sight is never committed); time in the
 // books never runs backwards, whatever the clock does; everything but World's books can be thrown
@@ -51,10 +51,10 @@ struct StepReport {
   std::uint64_t sequence = 0;                 // of the journal, after this step
   std::uint32_t tried = 0;                    // lines the planner looked at
   Time now;                                   // time in the books
-  Time next_look = Time::never();             // nothing to do before, unless the inbox has something
-  bool more = false;                          // the inbox was not emptied
-  std::optional<Error> refused;  // by the store: nothing is lost, step again at next_look
-  bool died = false;                          // Options::goes_on said so
+  Time next_look = Time::never();  // nothing to do before, unless the inbox has something
+  bool more = false;               // the inbox was not emptied
+  std::optional<Error> refused;    // by the store: nothing is lost, step again at next_look
+  bool died = false;               // Options::goes_on said so
 };
 
 struct Recovered {

@@ -55,8 +55,7 @@ void Outbox::look_at(const sched::World& world, sched::JobSlot slot, Time now) {
     add(job.attempt, Verb::Delete, job.active->cluster, Time::never());
   }
   for (const sched::Orphan& orphan : world.orphans()) {
-    if (orphan.job == slot)
-      add(orphan.attempt, Verb::Delete, orphan.active.cluster, Time::never());
+    if (orphan.job == slot) add(orphan.attempt, Verb::Delete, orphan.active.cluster, Time::never());
   }
   auto it = entries_.lower_bound({job.id, 0});
   while (it != entries_.end() && it->first.job == job.id) {
@@ -120,8 +119,7 @@ std::vector<ports::Action> Outbox::take_due(const sched::World& world, Time now)
     actions.push_back(std::move(action));
     ++entry.tries;
     const Time again = now + retry_.pause(entry.tries);
-    schedule(attempt, entry,
-             entry.verb == Verb::Create ? std::min(again, entry.ready_by) : again);
+    schedule(attempt, entry, entry.verb == Verb::Create ? std::min(again, entry.ready_by) : again);
   }
   return actions;
 }

@@ -45,7 +45,7 @@ struct Spread {
 struct PodShape {
   Resources requests;
   GpuAsk gpu;
-  std::vector<std::string> gpu_types;  // allowed types, most wanted first; empty: any
+  std::vector<std::string> gpu_types;  // allowed types; empty: any
   std::map<std::string, std::string> node_selector;
   std::vector<NodeTerm> required_affinity;  // any of these terms; empty: no demand
   std::vector<PreferredTerm> preferred_affinity;

@@ -5,7 +5,8 @@
 // Contract, held by cluster_contract.h for every kind of cluster:
 // - Actions are keyed by (job, attempt, verb) and idempotent. A create of an attempt that exists
 //   makes nothing new and says again how it stands; a delete of one that does not exist says Gone.
-// - A delete is final: a create of the same attempt that comes after it, or that is still on its way
+// - A delete is final: a create of the same attempt that comes after it, or that is still on its
+// way
 //   then, makes nothing.
 // - Gone, StartFailed and Finished are said only when no pod of the attempt runs any more, and are
 //   final: the attempt never comes back, whatever create is still on its way.
@@ -49,9 +50,9 @@ class Cluster {
  public:
   virtual ~Cluster() = default;
   virtual void apply(const Action& action) = 0;
-  /// Says everything again: health, nodes, and how each of `expected` stands; Gone if it was created
-  /// and there is no trace of it. Removes attempts of ours that are neither expected nor handed over
-  /// after this call. Asked for at start, and when the cluster comes back.
+  /// Says everything again: health, nodes, and how each of `expected` stands; Gone if it was
+  /// created and there is no trace of it. Removes attempts of ours that are neither expected nor
+  /// handed over after this call. Asked for at start, and when the cluster comes back.
   virtual void relist(std::span<const Expected> expected) = 0;
 };
 

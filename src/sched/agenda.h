@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <set>
 #include <vector>
@@ -43,12 +44,21 @@ class Agenda {
   /// Takes in what changed since the last plan.
   void absorb(World& world, const Policy& policy, Time now);
   /// The best line to try; none() when nothing is left.
-  LineId next(const World& world);
+  LineId next(World& world);
   JobSlot current(LineId line) const { return lines_[line.index()].current; }
   /// The line's current job was placed or given up: go on to its next job. Shares of its queues have changed.
-  void advance(const World& world, LineId line);
+  void advance(World& world, LineId line);
+  /// More jobs stand behind the current one.
+  bool has_next(const World& world, LineId line) const;
   /// Not now, because of this. Looked at again when what it waits for changes, at the latest at `recheck`.
-  void park(const World& world, LineId line, Why why, Time recheck = Time::never());
+  void park(World& world, LineId line, Why why, Time recheck = Time::never());
+  /// To be tried again in this plan: it has lost its reservation.
+  void retry(const World& world, LineId line);
+
+  /// Somebody may stand lower than the first job of this line: worth a search for victims.
+  bool may_evict(const World& world, const Line& line) const;
+  /// Reservations were made or dropped in this plan, or the right to evict used up.
+  void rights_changed(const World& world, bool may_evict);
 
   const LineState& state(LineId line) const;
   const Venues& venues(World& world, const Policy& policy, ShapeId shape);
@@ -74,6 +84,7 @@ class Agenda {
     std::uint64_t exact = 0;     // plan in which `candidate` is right
     LineId candidate;            // best line of the queue itself
     std::set<LineRank> moved;    // lines that placed a job in this plan, by their next job
+    std::uint64_t blocked = 0;   // plan in which the first of a fifo queue did not start
     std::uint64_t scanned = 0;   // plan in which `scan` is right
     std::set<LineRank>::const_iterator scan;  // no candidate stands before it
   };
@@ -81,11 +92,16 @@ class Agenda {
     std::uint64_t plan = 0;
     Why why = NotTried{};
   };
-  struct Possible {
-    std::uint64_t epoch = 0;
-    bool yes = false;
+  /// What is known of a shape: bounds over its lines, and whether gained room may matter to it.
+  struct ShapeState {
+    std::int64_t least_run_ms = std::numeric_limits<std::int64_t>::max();
+    int highest_class = std::numeric_limits<int>::min();
+    bool possible = false;
   };
 
+  LineId best_candidate(World& world);
+  void make_relational_due(const World& world);
+  bool looks_at_others(const World& world, ShapeId shape) const;
   void rebuild(World& world);
   void make_due(LineId line);
   void unpark(LineId line);
@@ -94,10 +110,16 @@ class Agenda {
   void take_gains(World& world);
   void list_gained_classes(const World& world);
   bool is_candidate(const World& world, LineId line);
+  bool refuse_at_once(const World& world, LineId line);
+  bool may_reserve(const World& world, LineId line) const;
+  bool inside_guaranteed(const World& world, const Line& line) const;
+  void learn_shape(const World& world, LineId line);
+  void list_possible_shapes(const World& world);
+  bool shape_possible(const World& world, ShapeId shape);
   bool gained_room(const World& world, const Line& line, const LineState& state);
-  bool may_take_with_victims(const World& world, const Line& line, const LineState& state);
   bool class_may_hold(const World& world, const Shape& shape, ClassId cls, bool leaves_in_time);
-  void find_candidate(const World& world, QueueId queue);
+  void find_candidate(World& world, QueueId queue);
+  LineId first_inside_guarantee(World& world, QueueId queue);
   bool own_key(const World& world, QueueId queue, Key& out) const;
   bool best_of(const World& world, QueueId queue, Key& out) const;
   void refresh(const World& world, QueueId queue);  // key of the queue and its ancestors
@@ -109,6 +131,9 @@ class Agenda {
   Time share_time_;
   std::uint64_t plan_ = 0;
   bool fresh_ = true;
+  std::uint64_t version_seen_ = 0;
+  bool placed_since_ = false;        // a placement since relational lines were last tried
+  std::set<LineId> relational_;      // parked lines whose pods look at other pods
   bool try_all_ = true;              // in this plan every line is a candidate
   std::size_t due_ = 0;              // lines with `due`
   std::vector<LineState> lines_;
@@ -116,8 +141,12 @@ class Agenda {
   std::vector<QueueId> touched_;     // queues whose key a plan has changed
   std::vector<NodeId> gained_;       // nodes with more room than at the last plan
   std::vector<ClassId> gained_classes_;
-  std::uint64_t gain_epoch_ = 0;     // changes with every placement
-  std::vector<Possible> possible_;   // by shape
+  std::vector<ShapeState> shapes_;
+  std::vector<ShapeId> possible_;    // shapes that gained room may matter to
+  bool may_evict_ = true;
+  int reserve_above_ = 0;            // only jobs above this class can still get a reservation
+  std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
+  bool started_since_ = false;       // jobs were placed since the last plan: there may be new victims
   std::vector<std::set<LineId>> waiting_for_quota_;  // by queue
   std::set<std::pair<Time, LineId>> rechecks_;
   std::deque<Venues> venues_;        // by shape; references stay good while others are added

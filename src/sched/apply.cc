@@ -106,11 +106,13 @@ class Applier {
   }
   bool operator()(const model::QueueSet& e) {
     w_.quota.set(e.spec);
+    w_.recount_running();  // caps may have changed
     w_.changes.everything = true;
     return true;
   }
   bool operator()(const model::QueueRemoved& e) {
     w_.quota.remove(e.queue);
+    w_.recount_running();
     w_.changes.everything = true;
     return true;
   }
@@ -123,7 +125,13 @@ class Applier {
     return true;
   }
   bool operator()(const model::ClusterSet& e) {
-    w_.fleet.set_cluster(e.spec);
+    const ClusterId known = w_.fleet.find_cluster(e.spec.name);
+    const bool back = !known.is_none() && !w_.fleet.cluster(known).joined;
+    const ClusterId id = w_.fleet.set_cluster(e.spec);
+    if (back) {
+      w_.fleet.cluster(id).health = model::Health::Ready;
+      w_.fleet.cluster(id).health_since = at_;
+    }
     w_.changes.everything = true;
     return true;
   }
@@ -134,6 +142,8 @@ class Applier {
     for (const NodeId node : nodes)
       w_.fleet.lose_node(id, w_.fleet.node(node).spec.name, w_.shapes);
     w_.fleet.cluster(id).joined = false;
+    w_.fleet.cluster(id).health = model::Health::Unreachable;  // its jobs wait or rerun after grace
+    w_.fleet.cluster(id).health_since = at_;
     w_.changes.everything = true;
     return true;
   }
@@ -172,6 +182,7 @@ class Applier {
     stop_waiting(slot);
     w_.job(slot).attempt = e.attempt;
     w_.start(slot, std::move(active), at_, policy_);
+    w_.changes.started = true;
     move(slot, JobState::Starting);
     return true;
   }
@@ -204,11 +215,12 @@ class Applier {
     if (slot.is_none() || cluster.is_none() || w_.job(slot).state != JobState::Waiting)
       return false;
     drop_reservation(slot);
-    Reservation reservation{slot, cluster, e.start, e.preempting, {}};
+    Reservation reservation{slot, cluster, e.start, e.preempting, {}, {}};
     for (const auto& name : e.nodes) {
       const NodeId node = w_.fleet.node_for(cluster, name);
       if (w_.fleet.node(node).reserved.is_none()) reservation.nodes.push_back(node);
     }
+    if (e.preempting) reservation.charges = reserved_charges(slot, reservation.nodes);
     w_.add_reservation(reservation);
     return true;
   }
@@ -231,6 +243,7 @@ class Applier {
     const JobSlot slot = w_.find_job(e.job);
     if (!is_current(slot, e.attempt) || w_.job(slot).state != JobState::Starting) return false;
     Job& job = w_.job(slot);
+    job.ran = true;
     job.active->started_at = at_;
     job.active->checkpoint_at = at_;
     if (job.run_limit.ms > 0) w_.run_limits.emplace(run_limit_end(job), slot);
@@ -297,9 +310,12 @@ class Applier {
     const ClusterId id = w_.fleet.find_cluster(e.cluster);
     if (id.is_none()) return false;
     const Fleet::Totals before = w_.fleet.totals();
+    const NodeId known = w_.fleet.find_node(id, e.node.name);
+    const ProfileId profile = known.is_none() ? ProfileId::none() : w_.fleet.node(known).profile;
     w_.fleet.see_node(id, e.node, w_.shapes);
     // What was infeasible or over capacity may not be any more: look at everything again.
-    if (!(before == w_.fleet.totals())) w_.changes.everything = true;
+    const ProfileId now = w_.fleet.node(w_.fleet.find_node(id, e.node.name)).profile;
+    if (profile != now || !(before == w_.fleet.totals())) w_.changes.everything = true;
     return true;
   }
   bool operator()(const model::NodeGone& e) {
@@ -332,6 +348,22 @@ class Applier {
   }
 
  private:
+  /// What a job that waits for its victims will charge at least: nobody else may take it meanwhile.
+  Charges reserved_charges(JobSlot slot, const std::vector<NodeId>& nodes) {
+    const Shape& shape = w_.shapes[w_.job(slot).shape];
+    std::vector<int> counts;
+    std::vector<TypeId> types(shape.sets.size(), TypeId{0});
+    for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+      counts.push_back(shape.sets[i].least);
+      if (w_.shapes.pod(shape.sets[i].pod).gpus == 0) continue;
+      for (const NodeId node : nodes) {
+        const model::NodeSpec& spec = w_.fleet.node(node).spec;
+        if (spec.gpu_count > 0) types[i] = w_.fleet.type_id(spec.gpu_type);
+      }
+    }
+    return w_.charges(shape, counts, types, policy_);
+  }
+
   std::vector<std::string> unmet(const std::vector<std::string>& ids) const {
     std::vector<std::string> left;
     for (const auto& id : ids) {
@@ -364,7 +396,7 @@ class Applier {
     if (job.eligible_at > at_ && policy_.rules.has(Rule::StartAfter)) {
       w_.eligible_at.emplace(job.eligible_at, slot);
     }
-    if (!job.deadline.is_never() && job.attempt == 0) w_.deadlines.emplace(job.deadline, slot);
+    if (!job.deadline.is_never() && !job.ran) w_.deadlines.emplace(job.deadline, slot);
     w_.enqueue(slot);
   }
 

@@ -3,100 +3,158 @@
 #include <algorithm>
 
 #include "sched/estimate.h"
+#include "sched/room_walk.h"
 
 namespace muster::sched {
 namespace {
 
-struct Ending {
-  Time end;
-  JobSlot job;
-};
-
-std::vector<Ending> endings(const World& world, const Policy& policy, ClusterId cluster, Time now) {
-  std::vector<Ending> list;
-  for (const JobSlot slot : world.active_in(cluster)) {
-    list.push_back({expected_end(world, world.job(slot), policy, now), slot});
-  }
-  std::sort(list.begin(), list.end(), [&](const Ending& a, const Ending& b) {
-    if (a.end != b.end) return a.end < b.end;
-    return world.job(a.job).id < world.job(b.job).id;
-  });
-  return list;
-}
-
-/// Takes running jobs off their nodes in order of their ends, as far as asked; puts them back when
-/// it goes out of scope.
+/// Takes jobs off their nodes in the order of their ends, as far as asked; puts them back at the end.
 class Future {
  public:
-  Future(World& world, const std::vector<Ending>& list) : world_(world), list_(list) {}
+  Future(World& world, const std::vector<Departure>& list) : world_(world), list_(list) {}
   ~Future() { advance_to(0); }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
 
   void advance_to(std::size_t ended) {
     for (; ended_ < ended; ++ended_) {
-      for (const PodOn& pod : world_.job(list_[ended_].job).active->pods)
-        world_.fleet.vacate(pod, world_.shapes);
+      for (const PodOn& pod : *list_[ended_].pods) world_.fleet.vacate(pod, world_.shapes);
     }
     while (ended_ > ended) {
       --ended_;
-      for (const PodOn& pod : world_.job(list_[ended_].job).active->pods)
-        world_.fleet.occupy(pod, world_.shapes);
+      for (const PodOn& pod : *list_[ended_].pods) world_.fleet.occupy(pod, world_.shapes);
     }
   }
 
  private:
   World& world_;
-  const std::vector<Ending>& list_;
+  const std::vector<Departure>& list_;
   std::size_t ended_ = 0;
 };
 
+struct Prefix {
+  const Venue* venue = nullptr;
+  std::size_t ended = 0;  // so many jobs must have ended, at least
+  Time start;
+  std::size_t order = 0;
+};
+
+/// A bound from below for each venue: every set alone has room after that many ends. One walk over the
+/// calendar, without touching the world.
+std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
+                           const std::vector<int>& counts, const Asker& asker, Calendar& calendar) {
+  std::vector<Prefix> found;
+  for (const Venue& venue : venues.all) {
+    const std::vector<Departure>& list = calendar.of(venue.cluster);
+    std::size_t needed = 0;
+    bool possible = !list.empty();
+    for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
+      RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker);
+      std::size_t ended = 0;
+      while (walk.room() < counts[i] && ended < list.size()) walk.release(*list[ended++].pods);
+      possible = walk.room() >= counts[i];
+      needed = std::max(needed, ended);
+    }
+    // Room by count now, but no start: something must end before it makes sense to look again.
+    needed = std::max<std::size_t>(needed, 1);
+    if (possible) found.push_back({&venue, needed, list[needed - 1].end, found.size()});
+  }
+  std::sort(found.begin(), found.end(), [](const Prefix& a, const Prefix& b) {
+    return a.start != b.start ? a.start < b.start : a.order < b.order;
+  });
+  return found;
+}
+
+/// One set of pods that look at nothing but nodes: room by count is room.
+bool is_simple(const World& world, const Shape& shape) {
+  return shape.sets.size() == 1 && !shape.gang.topology && world.fleet.repelling_pods() == 0 &&
+         !world.shapes.pod(shape.sets[0].pod).relational;
+}
+
+std::vector<NodeId> nodes_of(const World& world, const std::vector<PodOn>& pods) {
+  std::vector<NodeId> nodes;
+  for (const PodOn& pod : pods) nodes.push_back(pod.node);
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return world.fleet.node(a).rank < world.fleet.node(b).rank;  // ids follow arrival
+  });
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
 }  // namespace
 
-std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Policy& policy,
-                                      const Venues& venues, const Shape& shape, const Asker& asker,
-                                      Time now) {
+Calendar::Sheet& Calendar::sheet(ClusterId cluster) {
+  if (sheets_.size() <= cluster.index()) sheets_.resize(cluster.index() + 1);
+  Sheet& s = sheets_[cluster.index()];
+  if (!s.read) {
+    s.read = true;
+    for (const JobSlot slot : world_.active_in(cluster)) {
+      const Job& job = world_.job(slot);
+      s.endings.push_back({expected_end(world_, job, policy_, now_), slot, &job.active->pods});
+    }
+  }
+  return s;
+}
+
+const std::vector<Departure>& Calendar::of(ClusterId cluster) {
+  Sheet& s = sheet(cluster);
+  if (!s.sorted) {
+    std::sort(s.endings.begin(), s.endings.end(), [&](const Departure& a, const Departure& b) {
+      if (a.end != b.end) return a.end < b.end;
+      return world_.job(a.job).id < world_.job(b.job).id;
+    });
+    s.sorted = true;
+  }
+  return s.endings;
+}
+
+void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& pods) {
+  const Duration run = expected_run_time(world_, world_.job(job), policy_);
+  Sheet& s = sheet(cluster);
+  s.endings.push_back({now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods});
+  s.sorted = false;
+}
+
+std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
+                                      const Shape& shape, const Asker& asker, Calendar& calendar) {
   std::vector<int> counts;
   for (const SetRec& set : shape.sets) counts.push_back(set.least);
   std::optional<FutureFit> best;
-  std::vector<Ending> list;
-  ClusterId listed;
-  for (const Venue& venue : venues.all) {
-    if (venue.cluster != listed) list = endings(world, policy, venue.cluster, now);
-    listed = venue.cluster;
+  for (const Prefix& bound : bounds(placer, venues, shape, counts, asker, calendar)) {
+    if (best && best->start <= bound.start) break;
+    const std::vector<Departure>& list = calendar.of(bound.venue->cluster);
+    if (is_simple(world, shape)) {
+      RoomWalk walk(placer, *bound.venue, 0, shape.sets[0].pods_per_node, asker);
+      for (std::size_t i = 0; i < bound.ended; ++i) walk.release(*list[i].pods);
+      return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0])};
+    }
     Future future(world, list);
     std::vector<NodeId> nodes;
     const auto fits_after = [&](std::size_t ended) {
       future.advance_to(ended);
-      if (!placer.view(venue, shape, counts, asker).enough) return false;
-      const auto pods = placer.place(venue, shape, counts, asker);
+      if (!placer.view(*bound.venue, shape, counts, asker).enough) return false;
+      const auto pods = placer.place(*bound.venue, shape, counts, asker);
       if (!pods) return false;
-      nodes.clear();
-      for (const PodOn& pod : *pods) nodes.push_back(pod.node);
+      nodes = nodes_of(world, *pods);
       placer.take_back(*pods);
       return true;
     };
-    // Ends only add room: search the shortest sufficient prefix, first by doubling, then by
-    // halving.
+    // Ends only add room: search the shortest sufficient prefix, first by doubling, then by halving.
     std::size_t worth_trying = list.size();
-    if (best) {
-      while (worth_trying > 0 && list[worth_trying - 1].end >= best->start) --worth_trying;
-    }
-    std::size_t too_few = 0;
-    std::size_t enough = std::min<std::size_t>(1, worth_trying);
+    while (best && worth_trying > 0 && list[worth_trying - 1].end >= best->start) --worth_trying;
+    std::size_t too_few = bound.ended - 1;
+    std::size_t enough = bound.ended;
     while (enough < worth_trying && !fits_after(enough)) {
       too_few = enough;
       enough = std::min(enough * 2, worth_trying);
     }
-    if (worth_trying == 0 || !fits_after(enough)) continue;
+    if (enough > worth_trying || !fits_after(enough)) continue;
     while (enough - too_few > 1) {
       const std::size_t middle = too_few + (enough - too_few) / 2;
       (fits_after(middle) ? enough : too_few) = middle;
     }
     fits_after(enough);
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    best = FutureFit{venue.cluster, list[enough - 1].end, nodes};
+    best = FutureFit{bound.venue->cluster, list[enough - 1].end, nodes};
   }
   return best;
 }

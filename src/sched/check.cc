@@ -336,7 +336,8 @@ void check_held(const World& world, QueueId id, Finding& found) {
   }
 }
 
-/// Use of each queue is what the active jobs below it charge; what is held follows from it.
+/// Use of each queue is what the active jobs below it charge and what is kept for jobs whose victims
+/// are leaving; what is held follows from it.
 void check_quota(const World& world, Finding& found) {
   std::vector<std::map<ResourceId, std::int64_t>> use(world.quota.size());
   const auto charge = [&](QueueId queue, const Charges& charges) {
@@ -349,6 +350,11 @@ void check_quota(const World& world, Finding& found) {
     if (!job.active) continue;
     charge(job.queue, job.active->charges);
     for (const QueueId extra : job.extra_queues) charge(extra, job.active->charges);
+  }
+  for (const Reservation& r : world.reservations()) {
+    if (r.job.is_none()) continue;
+    charge(world.job(r.job).queue, r.charges);
+    for (const QueueId extra : world.job(r.job).extra_queues) charge(extra, r.charges);
   }
   for (std::size_t q = 0; q < world.quota.size() && !found.any(); ++q) {
     const QueueId id = id_at<QueueId>(q);
@@ -492,6 +498,7 @@ void check_timers(const World& world, Finding& found) {
   for (std::size_t i = 0; i < world.job_count(); ++i) {
     const Job& job = world.job(id_at<JobSlot>(i));
     if (!job.active || job.active->started_at.is_never() || job.run_limit.ms == 0) continue;
+    if (job.active->stopping) continue;
     ++limited;
     found.expect(
         world.run_limits.contains({job.active->started_at + job.run_limit, id_at<JobSlot>(i)}),

@@ -76,7 +76,7 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
     const std::int64_t used =
         resource_gpu.index() < queue.use.size() ? queue.use[resource_gpu.index()] : 0;
     const std::int64_t idle = world.fleet.totals().idle_gpu_milli;
-    const std::int64_t mine = std::max<std::int64_t>({used, total / 64, 1000});
+    const std::int64_t mine = std::max<std::int64_t>({used + idle, total / 64, 1000});
     std::int64_t ahead_ms = 0;
     int looked_at = 0;
     for (const LineRank& rank : world.lines_of(job.queue)) {
@@ -90,7 +90,19 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
           jobs * std::max<std::int64_t>(1, each.ms / 1000 * other.gpu_milli / mine * 1000 / 2);
     }
     const bool room_now = ahead_ms == 0 && shape.gpu_milli <= idle;
-    if (!room_now) expected = expected + Duration{std::max<std::int64_t>(ahead_ms, seconds(30).ms)};
+    if (!room_now) {
+      // GPUs come free evenly until, on average, the running ones have ended.
+      std::int64_t release_ms = 0;
+      const Outlook& busy = world.busy;
+      if (shape.gpu_milli > idle && busy.gpu_milli > 0) {
+        const auto mean_end = static_cast<std::int64_t>(busy.ends / busy.gpu_milli);
+        const std::int64_t left_ms = std::max<std::int64_t>(mean_end - now.ms, 1000);
+        release_ms = static_cast<std::int64_t>(Outlook::Wide(left_ms) * (shape.gpu_milli - idle) /
+                                               busy.gpu_milli);
+        release_ms = std::min(release_ms, 2 * left_ms);
+      }
+      expected = expected + Duration{std::max({ahead_ms + release_ms, seconds(30).ms})};
+    }
   }
   const std::int64_t wait = (expected - now).ms;
   const auto [low, high] = band(world.estimate_score);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/hash.h"
 #include "sched/world.h"
 
 namespace muster::sched {
@@ -125,34 +124,42 @@ const Match& FitCache::match(const World& world, const Policy& policy, PodShapeI
   return m;
 }
 
-const ClassFit& FitCache::fit(const World& world, const Policy& policy, PodShapeId pod,
-                              ClassId cls) {
-  if (fits_.size() <= pod.index()) fits_.resize(world.shapes.pod_count());
-  auto& row = fits_[pod.index()];
-  if (row.size() <= cls.index())
-    row.resize(world.fleet.class_slots() + world.fleet.class_slots() / 4 + 16);
+FitCache::ClassFit& FitCache::entry(const World& world, const Policy& policy,
+                                    const PodShapeRec& pod, std::uint16_t each, ClassId cls) {
+  if (fits_.size() <= pod.need) fits_.resize(world.shapes.need_count());
+  auto& row = fits_[pod.need];
+  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 5 / 4 + 16);
   ClassFit& f = row[cls.index()];
   const NodeClass& node = world.fleet.node_class(cls);
-  if (f.generation == node.generation) return f;
-  f.generation = node.generation;
+  if (f.generation != node.generation) {
+    f.generation = node.generation;
+    f.pods = static_cast<std::uint16_t>(
+        pods_that_fit(pod, each, node, world.fleet.gpu(node.gpu), policy.rules));
+    f.cost = unknown_cost;
+  }
+  return f;
+}
+
+int FitCache::room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
+  const Match& m = match(world, policy, pod, world.fleet.node_class(cls).profile);
+  if (!m.allowed) return 0;
+  return entry(world, policy, world.shapes.pod(pod), m.each, cls).pods;
+}
+
+NodeCost FitCache::cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
+  const NodeClass& node = world.fleet.node_class(cls);
   const Match& m = match(world, policy, pod, node.profile);
   const PodShapeRec& rec = world.shapes.pod(pod);
-  f.pods = 0;
-  if (!m.allowed) return f;
-  f.pods = static_cast<std::uint16_t>(
-      pods_that_fit(rec, m.each, node, world.fleet.gpu(node.gpu), policy.rules));
-  if (f.pods == 0) return f;
-  const NodeChoice choice =
-      policy.rules.has(Rule::Fragmentation) ? policy.node_choice : NodeChoice::Spread;
-  const std::uint64_t lot =
-      choice == NodeChoice::Random
-          ? Hasher().add(policy.random_seed).add(std::uint64_t{node.generation}).value()
-          : 0;
-  const NodeCost cost = node_cost(choice, model, world.fleet, node, rec, m.each, lot);
+  ClassFit& f = entry(world, policy, rec, m.each, cls);
+  if (f.cost == unknown_cost) {
+    const NodeChoice choice =
+        policy.rules.has(Rule::Fragmentation) ? policy.node_choice : NodeChoice::Spread;
+    const NodeCost cost = node_cost(choice, model, world.fleet, node, rec, m.each, 0);
+    f.cost = cost.cost;
+    f.device = cost.device;
+  }
   // Preferred nodes come before all others; among equals the cost decides.
-  f.cost = cost.cost - (std::int64_t{m.preference} << 40);
-  f.device = cost.device;
-  return f;
+  return {f.cost - (std::int64_t{m.preference} << 40), f.device};
 }
 
 }  // namespace muster::sched

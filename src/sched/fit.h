@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sched/fleet.h"
@@ -21,25 +22,32 @@ struct Match {
   std::int32_t preference = 0;  // weights of preferred terms that hold, less those of soft taints
 };
 
-struct ClassFit {
-  std::uint32_t generation = 0;  // of the class this was computed for
-  std::uint16_t pods = 0;        // how many of the pod fit on one node of the class
-  std::uint16_t device = 1000;
-  std::int64_t cost = 0;
-};
-
 class World;
 
 class FitCache {
  public:
-  const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile);
-  const ClassFit& fit(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
   CostModel model;
+
+  const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile);
+  /// How many pods of the shape one node of the class can take.
+  int room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
+  /// What the first of them would cost there, preferences included. Only where there is room.
+  NodeCost cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
   void forget_costs() { fits_.clear(); }
 
  private:
+  struct ClassFit {
+    std::uint32_t generation = 0;  // of the class this was computed for
+    std::uint16_t pods = 0;
+    std::uint16_t device = 0;
+    std::int64_t cost = unknown_cost;
+  };
+  static constexpr std::int64_t unknown_cost = std::numeric_limits<std::int64_t>::min();
+  ClassFit& entry(const World& world, const Policy& policy, const PodShapeRec& pod,
+                  std::uint16_t each, ClassId cls);
+
   std::vector<std::vector<Match>> matches_;  // [pod shape][profile]
-  std::vector<std::vector<ClassFit>> fits_;  // [pod shape][class]
+  std::vector<std::vector<ClassFit>> fits_;  // [need][class]
 };
 
 /// How many pods of this shape fit on a node with these free amounts.

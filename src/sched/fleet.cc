@@ -95,11 +95,12 @@ void Fleet::see_node(ClusterId cluster, const model::NodeSpec& spec, Shapes& sha
   Node& node = nodes_[id.index()];
   if (node.seen && node.spec == spec) return;
   leave_class(id);
+  set_profile(node, ProfileId::none());
   node.spec = spec;
   node.spec.gpu_count = std::min(node.spec.gpu_count, gpus_per_node_max);
   node.seen = true;
   for (const auto& [name, amount] : spec.allocatable.extended) shapes.extended_index(name);
-  node.profile = profile_of(node, shapes);
+  set_profile(node, profile_of(node, shapes));
   refresh(id, shapes);
 }
 
@@ -108,6 +109,7 @@ void Fleet::lose_node(ClusterId cluster, const std::string& name, Shapes& shapes
   if (id.is_none()) return;
   leave_class(id);
   Node& node = nodes_[id.index()];
+  set_profile(node, ProfileId::none());
   node.seen = false;
   refresh(id, shapes);
 }
@@ -132,6 +134,12 @@ void Fleet::lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shap
   refresh(id, shapes);
 }
 
+void Fleet::set_profile(Node& node, ProfileId profile) {
+  if (!node.profile.is_none()) --profiles_[node.profile.index()].seen;
+  node.profile = profile;
+  if (!profile.is_none()) ++profiles_[profile.index()].seen;
+}
+
 ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
   Profile p;
   p.cluster = node.cluster;
@@ -143,6 +151,8 @@ ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
   p.gpus = node.spec.gpu_count;
   p.type = type_id(p.gpus > 0 ? node.spec.gpu_type : "");
   p.gpu_memory = node.spec.gpu_memory.v;
+  if (type_memory_.size() <= p.type.index()) type_memory_.resize(p.type.index() + 1, 0);
+  type_memory_[p.type.index()] = std::max(type_memory_[p.type.index()], p.gpu_memory);
   p.cpu = node.spec.allocatable.cpu.v;
   p.memory = node.spec.allocatable.memory.v;
   p.pod_slots = node.spec.pods_max;
@@ -245,7 +255,7 @@ void Fleet::settle(Shapes& shapes) {
     for (const NodeId id : cluster.nodes) {
       Node& node = nodes_[id.index()];
       node.rank = rank++;
-      if (new_keys && node.seen) node.profile = profile_of(node, shapes);
+      if (new_keys && node.seen) set_profile(node, profile_of(node, shapes));
       join_class(id);
     }
   }
@@ -325,6 +335,7 @@ void Fleet::join_class(NodeId id) {
   }
   NodeClass& c = classes_[found.index()];
   ++c.size;
+  c.first_rank = c.size == 1 ? node.rank : std::min(c.first_rank, node.rank);
   c.members.emplace_back(node.rank, id);
   std::push_heap(c.members.begin(), c.members.end(), lowest_rank_first);
   node.cls = found;
@@ -335,6 +346,7 @@ void Fleet::join_class(NodeId id) {
   count_totals(profile, +1);
   totals_.idle_gpu_milli += gpu_states_[gpu].total;
   cluster.idle_gpu_milli += gpu_states_[gpu].total;
+  cluster.gpu_milli += std::int64_t{profile.gpus} * 1000;
 }
 
 void Fleet::leave_class(NodeId id) {
@@ -352,7 +364,11 @@ void Fleet::leave_class(NodeId id) {
   count_totals(profile, -1);
   totals_.idle_gpu_milli -= gpu_states_[c.gpu].total;
   cluster.idle_gpu_milli -= gpu_states_[c.gpu].total;
-  if (--c.size > 0) return;
+  cluster.gpu_milli -= std::int64_t{profile.gpus} * 1000;
+  if (--c.size > 0) {
+    if (node.rank == c.first_rank) c.first_rank = nodes_[first_member(old).index()].rank;
+    return;
+  }
   auto& bucket = cluster.buckets[profile.type.index()][whole];
   classes_[bucket.back().index()].bucket_at = c.bucket_at;
   bucket[c.bucket_at] = bucket.back();
@@ -420,7 +436,10 @@ void Fleet::vacate(const PodOn& on, const Shapes& shapes) {
     return p.job == on.job && p.set == on.set && p.devices == on.devices;
   });
   MUSTER_CHECK(it != node.pods.end(), "pod to remove is not on node {}", node.spec.name);
-  if (!shapes.pod(on.pod).spec.pod_anti_affinity.empty()) --repelling_pods_;
+  if (!shapes.pod(on.pod).spec.pod_anti_affinity.empty()) {
+    --repelling_pods_;
+    repeller_left_ = repeller_left_ || log_gains_;
+  }
   *it = node.pods.back();
   node.pods.pop_back();
   if (!node.seen || !node.foreign.empty()) {  // foreign pods may take devices over: book anew

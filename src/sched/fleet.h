@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/cluster.h"
@@ -63,6 +64,7 @@ struct Profile {
   int gpus = 0;
   std::vector<std::int64_t> extended;
   int nodes = 0;  // usable ones now
+  int seen = 0;   // usable or not: cordoned and not-ready nodes may come back
 };
 
 struct NodeClass {
@@ -77,6 +79,7 @@ struct NodeClass {
   std::uint32_t generation = 0;  // differs for each life of a slot: caches compare it
   std::uint32_t size = 0;
   std::uint32_t bucket_at = 0;
+  std::uint32_t first_rank = 0;  // of its first member
   std::vector<std::pair<std::uint32_t, NodeId>>
       members;  // heap by rank; stale entries are dropped when met
 };
@@ -90,6 +93,7 @@ struct Cluster {
   std::unordered_map<std::string, NodeId> by_name;  // lookup-only
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;
+  std::int64_t gpu_milli = 0;  // of usable nodes
   std::vector<ProfileId> profiles;  // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
@@ -154,6 +158,12 @@ class Fleet {
     friend bool operator==(const Totals&, const Totals&) = default;
   };
   const Totals& totals() const { return totals_; }
+  /// Memory of one device of this type, the largest known; 0 if unknown.
+  std::int64_t gpu_memory_of(TypeId type) const {
+    return type.index() < type_memory_.size() ? type_memory_[type.index()] : 0;
+  }
+  /// True once after a pod that kept others away has left.
+  bool take_repeller_left() { return std::exchange(repeller_left_, false); }
   /// Nodes that gained room since last asked, for waking waiting lines.
   std::vector<NodeId>& gained() { return gained_; }
   /// Pods now placed that keep others away (anti-affinity): while there are any, every pod is
@@ -166,6 +176,7 @@ class Fleet {
   void leave_class(NodeId id);
   void refresh(NodeId id, const Shapes& shapes);  // recomputes free amounts from scratch
   ProfileId profile_of(const Node& node, const Shapes& shapes);
+  void set_profile(Node& node, ProfileId profile);
   void count_totals(const Profile& profile, std::int64_t sign);
   std::uint64_t class_hash(const Node& node, GpuStateId gpu) const;
   void gain(NodeId id) {
@@ -188,6 +199,8 @@ class Fleet {
   std::vector<NodeId> gained_;
   bool log_gains_ = true;
   int repelling_pods_ = 0;
+  bool repeller_left_ = false;
+  std::vector<std::int64_t> type_memory_;
   Rules rules_;
   std::size_t keys_seen_ = 0;
   std::uint32_t generation_ = 0;

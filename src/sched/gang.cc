@@ -43,62 +43,78 @@ bool Placer::in_domain(const NodeClass& c, const Domain* domain) const {
   return it != labels.end() && it->second == domain->value;
 }
 
-/// Visits classes whose GPUs could hold one pod of the set; the pod's other demands are for the
-/// visitor.
-template <typename Visit>
-void Placer::each_class(const Ask& ask, Visit&& visit) {
-  const auto& buckets = world_.fleet.cluster(ask.venue.cluster).buckets;
-  const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
-  const bool share = pod.spec.gpu.is_share();
-  for (std::size_t type = 0; type < buckets.size(); ++type) {
-    if (pod.gpus > 0 && type != ask.venue.types[ask.set].index()) continue;
-    for (std::size_t whole = share ? 0 : static_cast<std::size_t>(pod.gpus);
-         whole < buckets[type].size(); ++whole) {
-      for (const ClassId cls : buckets[type][whole]) visit(cls);
-    }
-  }
-}
-
 VenueView Placer::view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                        const Asker& asker) {
   VenueView v;
   v.enough = true;
   bool enough_if_open = true;
+  v.room.reserve(shape.sets.size());
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
+    const bool limited = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode);
     std::int64_t room = 0;
     std::int64_t closed = 0;
-    std::int64_t best = std::numeric_limits<std::int64_t>::max();
     each_class(ask, [&](ClassId cls) {
-      const ClassFit& fit = cache_.fit(world_, policy_, venue.pods[i], cls);
-      if (fit.pods == 0) return;
+      std::int64_t per_node = cache_.room(world_, policy_, venue.pods[i], cls);
+      if (per_node == 0) return true;
+      if (limited) per_node = std::min<std::int64_t>(per_node, ask.per_node);
       const NodeClass& c = world_.fleet.node_class(cls);
-      const std::int64_t per_node = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode)
-                                        ? std::min<std::int64_t>(fit.pods, ask.per_node)
-                                        : fit.pods;
-      if (!open_to(c, ask)) {
-        closed += per_node * c.size;
-        return;
-      }
-      room += per_node * c.size;
-      if (fit.cost > best) return;
-      const std::uint32_t rank =
-          i == 0 ? world_.fleet.node(world_.fleet.first_member(cls)).rank : 0;
-      if (i == 0) v.rank = fit.cost < best ? rank : std::min(v.rank, rank);
-      best = fit.cost;
+      (open_to(c, ask) ? room : closed) += per_node * c.size;
+      return room < counts[i];
     });
     const int placeable = static_cast<int>(std::min<std::int64_t>(room, counts[i]));
     v.room.push_back(placeable);
     v.placeable += placeable;
     v.enough = v.enough && placeable >= counts[i];
     enough_if_open = enough_if_open && room + closed >= counts[i];
-    if (placeable > 0) v.cost += best;
   }
   v.reserved_only = !v.enough && enough_if_open;
   return v;
 }
 
-PodOn Placer::put(const Ask& ask, NodeId id, const ClassFit& fit) {
+void Placer::price(const Venue& venue, const Shape& shape, const Asker& asker, VenueView& v) {
+  v.cost = 0;
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    std::uint32_t rank = 0;
+    ClassId best_class;
+    each_class(ask, [&](ClassId cls) {
+      if (cache_.room(world_, policy_, venue.pods[i], cls) == 0) return true;
+      const NodeClass& c = world_.fleet.node_class(cls);
+      if (!open_to(c, ask)) return true;
+      const std::int64_t cost = cache_.cost(world_, policy_, venue.pods[i], cls).cost;
+      if (cost < best || (cost == best && c.first_rank < rank)) {
+        best = cost;
+        rank = c.first_rank;
+        best_class = cls;
+      }
+      return true;
+    });
+    if (!best_class.is_none()) v.cost += best;
+    if (i == 0) {
+      v.rank = rank;
+      v.best = best_class;
+    }
+  }
+}
+
+std::optional<std::vector<PodOn>> Placer::place_one(const Venue& venue, const Shape& shape,
+                                                    const Asker& asker, const VenueView& view) {
+  const bool simple = shape.pods == 1 && !shape.gang.topology && !view.best.is_none() &&
+                      !looks_at_others(venue.pods[0]);
+  if (!simple) return std::nullopt;
+  const Ask ask{venue, 0, 0, asker, nullptr};
+  const std::uint16_t device = cache_.cost(world_, policy_, venue.pods[0], view.best).device;
+  return std::vector<PodOn>{put(ask, world_.fleet.first_member(view.best), device)};
+}
+
+bool Placer::looks_at_others(PodShapeId pod) const {
+  return world_.shapes.pod(pod).relational || world_.fleet.repelling_pods() > 0 ||
+         policy_.node_choice == NodeChoice::Random;
+}
+
+PodOn Placer::put(const Ask& ask, NodeId id, std::uint16_t device) {
   const Node& node = world_.fleet.node(id);
   const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
   PodOn on;
@@ -109,7 +125,7 @@ PodOn Placer::put(const Ask& ask, NodeId id, const ClassFit& fit) {
   if (pod.gpus > 0) {
     on.each = cache_.match(world_, policy_, on.pod, node.profile).each;
     int left = pod.gpus;
-    const std::uint16_t wanted = on.each == 1000 ? std::uint16_t{1000} : fit.device;
+    const std::uint16_t wanted = on.each == 1000 ? std::uint16_t{1000} : device;
     for (int d = 0; d < node.spec.gpu_count && left > 0; ++d) {
       if (node.devices[static_cast<std::size_t>(d)] == wanted) {
         on.devices |= 1u << d;
@@ -133,14 +149,15 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
   const PodShapeId pod = ask.venue.pods[ask.set];
   std::vector<NodeCandidate> heap;
   const auto candidate = [&](ClassId cls) -> std::optional<NodeCandidate> {
+    if (cache_.room(world_, policy_, pod, cls) == 0) return std::nullopt;
     const NodeClass& c = world_.fleet.node_class(cls);
-    const ClassFit& fit = cache_.fit(world_, policy_, pod, cls);
-    if (fit.pods == 0 || !open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
-    return NodeCandidate{fit.cost, world_.fleet.node(world_.fleet.first_member(cls)).rank, cls,
-                     c.generation};
+    if (!open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
+    return NodeCandidate{cache_.cost(world_, policy_, pod, cls).cost, c.first_rank, cls,
+                         c.generation};
   };
   each_class(ask, [&](ClassId cls) {
     if (const auto c = candidate(cls)) heap.push_back(*c);
+    return true;
   });
   std::make_heap(heap.begin(), heap.end(), worse);
   const auto offer = [&](ClassId cls) {
@@ -162,8 +179,8 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
       offer(top.cls);
       continue;
     }
-    const ClassFit fit = cache_.fit(world_, policy_, pod, top.cls);
-    out.push_back(put(ask, node, fit));
+    const std::uint16_t device = cache_.cost(world_, policy_, pod, top.cls).device;
+    out.push_back(put(ask, node, device));
     ++placed;
     if (placed == count) break;
     const NodeClass& after = world_.fleet.node_class(top.cls);
@@ -192,9 +209,9 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
       if (node.cls.is_none()) continue;
       if (rec.gpus > 0 && world_.fleet.profile(node.profile).type != ask.venue.types[ask.set])
         continue;
+      if (cache_.room(world_, policy_, pod, node.cls) == 0) continue;
       const NodeClass& c = world_.fleet.node_class(node.cls);
-      const ClassFit& fit = cache_.fit(world_, policy_, pod, node.cls);
-      if (fit.pods == 0 || !open_to(c, ask) || !in_domain(c, ask.domain)) continue;
+      if (!open_to(c, ask) || !in_domain(c, ask.domain)) continue;
       if (ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode) &&
           of_set_on(id, ask) >= ask.per_node)
         continue;
@@ -208,7 +225,7 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
                                               .add(node.rank)
                                               .value() >>
                                           1)
-              : fit.cost;
+              : cache_.cost(world_, policy_, pod, node.cls).cost;
       if (best.is_none() || crowding < best_crowding ||
           (crowding == best_crowding && cost < best_cost)) {
         best = id;
@@ -217,23 +234,46 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
       }
     }
     if (best.is_none()) return false;
-    const ClassFit fit = cache_.fit(world_, policy_, pod, world_.fleet.node(best).cls);
-    out.push_back(put(ask, best, fit));
+    const std::uint16_t device =
+        cache_.cost(world_, policy_, pod, world_.fleet.node(best).cls).device;
+    out.push_back(put(ask, best, device));
     relations.placed(pod, best);
   }
   return true;
 }
 
+/// Sets that match the fewest nodes choose first, so that a picky set does not find its nodes taken.
+std::vector<std::size_t> Placer::most_demanding_first(const Venue& venue, const Shape& shape) {
+  std::vector<std::size_t> order(shape.sets.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (order.size() < 2) return order;
+  std::vector<std::int64_t> nodes(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const PodShapeRec& pod = world_.shapes.pod(venue.pods[i]);
+    for (const ProfileId id : world_.fleet.cluster(venue.cluster).profiles) {
+      const Profile& profile = world_.fleet.profile(id);
+      if (pod.gpus > 0 && profile.type != venue.types[i]) continue;
+      if (cache_.match(world_, policy_, venue.pods[i], id).allowed) nodes[i] += profile.nodes;
+    }
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (nodes[a] != nodes[b]) return nodes[a] < nodes[b];
+    const PodShapeRec& x = world_.shapes.pod(venue.pods[a]);
+    const PodShapeRec& y = world_.shapes.pod(venue.pods[b]);
+    if (x.gpus != y.gpus) return x.gpus > y.gpus;
+    if (x.cpu != y.cpu) return x.cpu > y.cpu;
+    return a < b;
+  });
+  return order;
+}
+
 bool Placer::place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                           const Asker& asker, const Domain* domain, std::vector<PodOn>& out) {
   bool all = true;
-  for (std::size_t i = 0; i < shape.sets.size() && all; ++i) {
-    if (counts[i] == 0) continue;
+  for (const std::size_t i : most_demanding_first(venue, shape)) {
+    if (counts[i] == 0 || !all) continue;
     const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, domain};
-    const bool related = world_.shapes.pod(venue.pods[i]).relational ||
-                         world_.fleet.repelling_pods() > 0 ||
-                         policy_.node_choice == NodeChoice::Random;
-    if (related) {
+    if (looks_at_others(venue.pods[i])) {
       all = place_related(ask, counts[i], out);
     } else {
       std::vector<NodeId> hidden;
@@ -252,13 +292,14 @@ std::vector<Placer::Domain> Placer::domains(const Venue& venue, const Shape& sha
     const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
     each_class(ask, [&](ClassId cls) {
       const NodeClass& c = world_.fleet.node_class(cls);
-      const ClassFit& fit = cache_.fit(world_, policy_, venue.pods[i], cls);
+      const int pods = cache_.room(world_, policy_, venue.pods[i], cls);
       const auto& labels = world_.fleet.profile(c.profile).labels;
       const auto value = labels.find(key);
-      if (fit.pods == 0 || value == labels.end() || !open_to(c, ask)) return;
+      if (pods == 0 || value == labels.end() || !open_to(c, ask)) return true;
       auto& rooms = room[value->second];
       rooms.resize(shape.sets.size(), 0);
-      rooms[i] += std::int64_t{fit.pods} * c.size;
+      rooms[i] += std::int64_t{pods} * c.size;
+      return true;
     });
   }
   // The tightest domain that can hold the gang first: large holes stay for large gangs.

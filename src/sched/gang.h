@@ -39,15 +39,17 @@ struct Asker {
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
                       const Asker& asker);
 
-/// A quick look at a venue: an upper bound on how many pods of the worst-off set fit, and the cost
-/// of the best node.
+/// A quick look at a venue: whether there is room, each set looked at alone. Once there is enough the exact room is not
+/// counted any further.
 struct VenueView {
-  int placeable = 0;           // pods of the gang that fit, each set looked at alone
+  int placeable = 0;           // pods of the gang that fit
   std::vector<int> room;       // per set, at most its count
   bool enough = false;         // every set has room for its count
   bool reserved_only = false;  // would be enough if nodes reserved for others were open
+  // Filled in by price():
   std::int64_t cost = 0;       // sum over sets of the best node's cost
   std::uint32_t rank = 0;      // of the first set's best node, the last tie-break inside a cluster
+  ClassId best;                // of the first set
 };
 
 class Placer {
@@ -57,12 +59,18 @@ class Placer {
 
   VenueView view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                  const Asker& asker);
+  /// The best node of each set and what it costs. Only for a view that found enough room.
+  void price(const Venue& venue, const Shape& shape, const Asker& asker, VenueView& view);
+  /// A gang of one pod goes straight to the node price() found. Nothing if the gang is not that simple.
+  std::optional<std::vector<PodOn>> place_one(const Venue& venue, const Shape& shape,
+                                              const Asker& asker, const VenueView& view);
   /// Occupies nodes for all pods and returns them, or nothing. Undo with take_back().
   std::optional<std::vector<PodOn>> place(const Venue& venue, const Shape& shape,
                                           const std::vector<int>& counts, const Asker& asker);
   void take_back(const std::vector<PodOn>& pods);
 
  private:
+  friend class RoomWalk;
   struct Domain {
     std::string key;
     std::string value;
@@ -75,7 +83,7 @@ class Placer {
     const Domain* domain;
   };
   template <typename Visit>
-  void each_class(const Ask& ask, Visit&& visit);
+  void each_class(const Ask& ask, Visit&& visit);  // until visit says false
   bool open_to(const NodeClass& c, const Ask& ask) const;
   bool in_domain(const NodeClass& c, const Domain* domain) const;
   bool place_set(const Ask& ask, int count, std::vector<PodOn>& out, std::vector<NodeId>& hidden);
@@ -84,12 +92,32 @@ class Placer {
                     const Asker& asker, const Domain* domain, std::vector<PodOn>& out);
   std::vector<Domain> domains(const Venue& venue, const Shape& shape,
                               const std::vector<int>& counts, const Asker& asker);
-  PodOn put(const Ask& ask, NodeId node, const ClassFit& fit);
+  PodOn put(const Ask& ask, NodeId node, std::uint16_t device);
   int of_set_on(NodeId node, const Ask& ask) const;
+  bool looks_at_others(PodShapeId pod) const;
+  std::vector<std::size_t> most_demanding_first(const Venue& venue, const Shape& shape);
 
   World& world_;
   FitCache& cache_;
   const Policy& policy_;
 };
+
+/// Visits classes whose GPUs could hold one pod of the set; the pod's other demands are for the
+/// visitor.
+template <typename Visit>
+void Placer::each_class(const Ask& ask, Visit&& visit) {
+  const auto& buckets = world_.fleet.cluster(ask.venue.cluster).buckets;
+  const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
+  const bool share = pod.spec.gpu.is_share();
+  for (std::size_t type = 0; type < buckets.size(); ++type) {
+    if (pod.gpus > 0 && type != ask.venue.types[ask.set].index()) continue;
+    for (std::size_t whole = share ? 0 : static_cast<std::size_t>(pod.gpus);
+         whole < buckets[type].size(); ++whole) {
+      for (const ClassId cls : buckets[type][whole]) {
+        if (!visit(cls)) return;
+      }
+    }
+  }
+}
 
 }  // namespace muster::sched

@@ -24,6 +24,8 @@ struct Active {
   ClusterId cluster;
   std::vector<PodOn> pods;
   Charges charges;
+  std::int64_t gpu_milli = 0;
+  Time expected_end;  // as seen when it was placed, for the outlook
   Time placed_at;
   Time started_at = Time::never();
   Time checkpoint_at{0};
@@ -42,6 +44,7 @@ struct Job {
   int priority = 0;
   std::uint32_t attempt = 0;  // of the newest placement; 0: never placed
   std::uint32_t failures = 0;
+  bool ran = false;  // started at least once: its deadline is met
   model::JobState state = model::JobState::Waiting;
   LineId line;  // while it stands in one
   TextId user;
@@ -89,6 +92,7 @@ struct Reservation {
   Time start;
   bool preempting = false;
   std::vector<NodeId> nodes;
+  Charges charges;  // held in its queues while its victims leave
 };
 
 /// How long jobs of one user and name took lately.

@@ -26,7 +26,7 @@ std::int64_t room_when_empty(World& world, Agenda& agenda, const Policy& policy,
   const PodShapeRec& pod = world.shapes.pod(venue.pods[set]);
   for (const ProfileId id : world.fleet.cluster(venue.cluster).profiles) {
     const Profile& profile = world.fleet.profile(id);
-    if (profile.nodes == 0) continue;
+    if (profile.seen == 0) continue;
     if (pod.gpus > 0 && profile.type != venue.types[set]) continue;
     const Match& match = agenda.cache.match(world, policy, venue.pods[set], id);
     if (!match.allowed) continue;
@@ -41,7 +41,7 @@ std::int64_t room_when_empty(World& world, Agenda& agenda, const Policy& policy,
     gpu.total = profile.gpus * 1000;
     std::fill_n(gpu.free.begin(), profile.gpus, std::uint16_t{1000});
     const int fits = pods_that_fit(pod, match.each, empty, gpu, policy.rules);
-    room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.nodes;
+    room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.seen;
   }
   return room;
 }
@@ -54,8 +54,16 @@ Asker asker_of(const World& world, const Policy& policy, JobSlot slot, Time now)
           priority_class(world, job, policy)};
 }
 
-std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
+std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& asked,
                                     const Capacity& capacity, const Rules& rules) {
+  Charges charges = asked;
+  if (!job.reservation.is_none()) {  // what is held for it already does not count twice
+    for (const Charge& held : world.reservation(job.reservation).charges) {
+      for (Charge& c : charges) {
+        if (c.resource == held.resource) c.amount = std::max<std::int64_t>(0, c.amount - held.amount);
+      }
+    }
+  }
   if (auto over = world.quota.over(job.queue, charges, capacity, rules)) return over;
   if (!rules.has(Rule::ExtraTrees)) return std::nullopt;
   for (const QueueId extra : job.extra_queues) {
@@ -113,13 +121,35 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     reserved_only = reserved_only || c.view.reserved_only;
     if (c.view.enough) j.candidates.push_back(std::move(c));
   }
-  rank_candidates(world, policy, shape, j.candidates);
+  rank_clusters(world, policy, shape, j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not find a place.
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);
   j.why = none;
   if (reserved_only) j.why = would_delay(world, venues, asker);
   if (all_over && first_over) j.why = *first_over;
   return j;
+}
+
+std::optional<Chosen> place_best(const World& world, Placer& placer, const Policy& policy,
+                                 const Asker& asker, Judgement& judged) {
+  const Shape& shape = world.shapes[world.job(asker.job).shape];
+  auto& all = judged.candidates;
+  for (std::size_t from = 0; from < all.size();) {
+    std::size_t to = from;
+    while (to < all.size() && all[to].venue->cluster == all[from].venue->cluster) {
+      placer.price(*all[to].venue, shape, asker, all[to].view);
+      ++to;
+    }
+    rank_inside_cluster(world, policy, {all.data() + from, to - from});
+    for (std::size_t i = from; i < to; ++i) {
+      const Candidate& c = all[i];
+      auto pods = placer.place_one(*c.venue, shape, asker, c.view);
+      if (!pods) pods = placer.place(*c.venue, shape, c.counts, asker);
+      if (pods) return Chosen{i, std::move(*pods)};
+    }
+    from = to;
+  }
+  return std::nullopt;
 }
 
 }  // namespace muster::sched

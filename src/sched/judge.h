@@ -22,6 +22,14 @@ Asker asker_of(const World& world, const Policy& policy, JobSlot job, Time now);
 Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy, const Asker& asker,
                 const std::vector<int>& counts);
 
+struct Chosen {
+  std::size_t candidate = 0;  // index in Judgement::candidates
+  std::vector<PodOn> pods;    // on their nodes already; Placer::take_back() undoes it
+};
+/// Puts the gang on the best candidate that can really hold it: one nominee at a time.
+std::optional<Chosen> place_best(const World& world, Placer& placer, const Policy& policy,
+                                 const Asker& asker, Judgement& judged);
+
 /// The first quota, in any tree, that does not allow these charges.
 std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
                                     const Capacity& capacity, const Rules& rules);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t mib = 1 << 20;
 /// Making prices costs milliseconds, so they are looked at again only so often.
 constexpr Duration model_pause = minutes(1);
+constexpr std::size_t small_fleet = 256;  // nodes; here it costs next to nothing
 
 std::int64_t capped(std::int64_t amount) {
   return std::clamp<std::int64_t>(amount, 0, worth::amount_max);
@@ -120,12 +121,17 @@ void make_model(CostModel& model, const World& world, Time now) {
   model.memo.clear();
   model.made = true;
   model.made_at = now;
+  model.demand = world.shapes.demand();
 }
 
 bool needs_model(const CostModel& model, const World& world, Time now) {
   if (!model.made) return true;
-  if (now < model.made_at + model_pause) return false;
-  return worth::stale(model.mix, world.fleet.totals().idle_gpu_milli) || model.mix.kinds.empty();
+  const std::int64_t demand = world.shapes.demand();
+  const bool new_demand = demand > model.demand + model.demand / 4 || model.mix.kinds.empty();
+  const bool cheap = world.fleet.node_count() <= small_fleet;
+  if (!cheap && now < model.made_at + model_pause) return false;
+  return (new_demand && demand > model.demand) ||
+         worth::stale(model.mix, world.fleet.totals().idle_gpu_milli);
 }
 
 }  // namespace muster::sched

@@ -20,6 +20,7 @@ struct CostModel {
   worth::WorthMemo memo;
   Time made_at;
   bool made = false;
+  std::int64_t demand = 0;  // pods asked for until then
 };
 
 struct NodeCost {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "sched/backfill.h"
 #include "sched/estimate.h"
@@ -22,7 +23,8 @@ class Planner {
         policy_(policy),
         now_(now),
         placer_(world, agenda.cache, policy),
-        trial_(world) {}
+        trial_(world),
+        calendar_(world, policy, now) {}
 
   Plan run() {
     end_what_is_due();
@@ -32,6 +34,7 @@ class Planner {
       ++plan_.tried;
       consider(line);
     }
+    drop_overdue();
     set_next_look();
     return std::move(plan_);
   }
@@ -65,9 +68,17 @@ class Planner {
     }
   }
 
+  /// And with it those that depend on it.
   void give_up(JobSlot slot, model::FailWhy why) {
-    if (given_up_.insert(slot).second)
-      plan_.decisions.emplace_back(model::GivenUp{world_.job(slot).id, why});
+    if (!given_up_.insert(slot).second) return;
+    plan_.decisions.emplace_back(model::GivenUp{world_.job(slot).id, why});
+    const auto it = world_.dependents.find(world_.job(slot).id);
+    if (it == world_.dependents.end()) return;
+    for (const JobSlot other : it->second) {
+      if (!model::is_final(world_.job(other).state)) {
+        give_up(other, model::FailWhy::DependencyFailed);
+      }
+    }
   }
 
   void stop(JobSlot slot, model::StopWhy why, const std::string& beneficiary) {
@@ -109,7 +120,19 @@ class Planner {
       if (r.job.is_none() || r.preempting) continue;
       const model::Health health = world_.fleet.cluster(r.cluster).health;
       const bool useless = health != model::Health::Ready && health != model::Health::Degraded;
-      if (useless || r.start <= now_) overdue_.push_back(r.job);
+      const bool broken = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
+        return !world_.fleet.usable(world_.fleet.node(node));
+      });
+      if (useless || broken || r.start <= now_) overdue_.push_back(r.job);
+    }
+  }
+
+  /// Holders that were not looked at in this plan (their fifo queue waits for another job) would
+  /// keep their nodes for ever.
+  void drop_overdue() {
+    for (const JobSlot slot : overdue_) {
+      const ReservationId id = world_.job(slot).reservation;
+      if (!id.is_none() && world_.reservation(id).start <= now_) drop_reservation(slot);
     }
   }
 
@@ -128,7 +151,8 @@ class Planner {
       if (cluster.health == model::Health::Unreachable)
         sooner(cluster.health_since + cluster.spec.grace);
     }
-    sooner(agenda_.next_recheck());
+    const Time recheck = agenda_.next_recheck();
+    sooner(recheck <= now_ ? now_ + seconds(1) : recheck);
   }
 
   // ------------------------------------------------------------------------------------------ one
@@ -136,6 +160,7 @@ class Planner {
 
   void consider(LineId id) {
     const JobSlot slot = agenda_.current(id);
+    considered_ = slot;
     const Line& line = world_.line(id);
     if (given_up_.contains(slot)) {
       agenda_.advance(world_, id);
@@ -163,17 +188,25 @@ class Planner {
     const bool lacks_room =
         std::holds_alternative<NoRoom>(why) || std::holds_alternative<WouldDelay>(why);
     const bool over_quota = std::holds_alternative<OverQuota>(why);
-    if (victims_leaving(slot)) {
+    bool preempting = victims_leaving(slot);
+    if (preempting) {
       why = Preempting{world_.reservation(world_.job(slot).reservation).cluster,
                        world_.leaving_for(slot)};
     } else if ((lacks_room || over_quota) && may_preempt(slot) && preempt(slot, why, recheck)) {
-      // `why` says so
+      preempting = true;  // `why` says so
     } else if (lacks_room && world_.quota[line.queue].strategy != Strategy::SkipAhead) {
       reserve(slot, why, recheck);
     } else if (!world_.job(slot).reservation.is_none()) {
       drop_reservation(slot);  // it cannot use the nodes: its quota is the obstacle
     }
-    agenda_.park(world_, id, std::move(why), recheck);
+    if ((lacks_room || over_quota) && evictions_left_ <= 0 && !preempting) recheck = now_;
+    // Equal jobs behind it may evict as well: a queue need not get its own back one by one.
+    const bool fifo = world_.quota[line.queue].strategy == Strategy::Fifo;
+    if (preempting && !fifo && agenda_.has_next(world_, id)) {
+      agenda_.advance(world_, id);
+    } else {
+      agenda_.park(world_, id, std::move(why), recheck);
+    }
   }
 
   // ------------------------------------------------------------------------------------------
@@ -200,11 +233,9 @@ class Planner {
   bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Asker& asker,
                   Why& why) {
     Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts);
-    const Shape& shape = world_.shapes[world_.job(slot).shape];
-    for (const Candidate& c : judged.candidates) {
-      auto pods = placer_.place(*c.venue, shape, counts, asker);
-      if (!pods) continue;
-      started(id, slot, c, std::move(*pods), judged.candidates);
+    if (auto chosen = place_best(world_, placer_, policy_, asker, judged)) {
+      started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods),
+              judged.candidates);
       return true;
     }
     why = std::move(judged.why);
@@ -271,11 +302,13 @@ class Planner {
         job.id, job.attempt + 1, world_.fleet.cluster(chosen.venue->cluster).spec.name, "", {}};
     if (!chosen.venue->pool.is_none()) placed.pool = world_.pool(chosen.venue->pool).spec.name;
     placed.pods.reserve(pods.size());
-    for (const PodOn& pod : pods) {
-      const Node& node = world_.fleet.node(pod.node);
-      const bool gpus = pod.devices != 0;
-      placed.pods.push_back(
-          {pod.set, node.spec.name, gpus ? node.spec.gpu_type : "", pod.devices, pod.each});
+    for (std::uint32_t set = 0; set < shape.sets.size(); ++set) {
+      for (const PodOn& pod : pods) {
+        if (pod.set != set) continue;
+        const model::NodeSpec& node = world_.fleet.node(pod.node).spec;
+        placed.pods.push_back({pod.set, node.name, pod.devices != 0 ? node.gpu_type : "",
+                               pod.devices, pod.each});
+      }
     }
     PlacementScore score{job.id, {}};
     for (const Candidate& c : candidates) {
@@ -283,14 +316,20 @@ class Planner {
       if (std::none_of(score.rows.begin(), score.rows.end(), same)) score.rows.push_back(c.score);
     }
     plan_.scores.push_back(std::move(score));
-    if (!job.reservation.is_none()) trial_.unreserve(job.reservation);
+    if (!job.reservation.is_none()) {
+      trial_.unreserve(job.reservation);
+      agenda_.rights_changed(world_, evictions_left_ > 0);
+    }
     const Time end = now_ + expected_run_time(world_, job, policy_);
     for (const PodOn& pod : pods) {
       const ReservationId kept = world_.fleet.node(pod.node).reserved;
       if (!kept.is_none() && end > world_.reservation(kept).start) overrule(pod.node, slot);
     }
-    trial_.placed(slot, std::move(pods),
-                  world_.charges(shape, chosen.counts, chosen.venue->types, policy_));
+    const auto now_placed = trial_.placed(
+        slot, std::move(pods), world_.charges(shape, chosen.counts, chosen.venue->types, policy_));
+    calendar_.placed(chosen.venue->cluster, slot, now_placed.pods);
+    placed_.push_back({slot, &now_placed.charges});
+    if (pool_) pool_->placed(slot, now_placed.charges);
     plan_.decisions.emplace_back(std::move(placed));
     agenda_.advance(world_, id);
   }
@@ -303,6 +342,8 @@ class Planner {
     if (id.is_none()) return;
     trial_.unreserve(id);
     plan_.decisions.emplace_back(model::ReservationDropped{world_.job(slot).id});
+    if (slot != considered_) agenda_.retry(world_, world_.job(slot).line);
+    agenda_.rights_changed(world_, evictions_left_ > 0);
   }
 
   /// The node was kept for a job of a lower class: that reservation is made anew in a later plan.
@@ -322,7 +363,11 @@ class Planner {
     for (const Reservation& r : world_.reservations()) {
       if (r.job.is_none() || r.preempting) continue;
       const Job& holder = world_.job(r.job);
-      if (holder.queue == job.queue) return false;
+      if (holder.queue == job.queue) {
+        if (!comes_before(job, holder)) return false;
+        drop_reservation(r.job);
+        return true;
+      }
       ++taken;
       if (lowest.is_none() || lower_class(r.job, lowest)) lowest = r.job;
     }
@@ -333,6 +378,11 @@ class Planner {
     }
     drop_reservation(lowest);
     return true;
+  }
+
+  /// Order inside a queue.
+  static bool comes_before(const Job& a, const Job& b) {
+    return std::tuple(-a.priority, a.seq, a.id) < std::tuple(-b.priority, b.seq, b.id);
   }
 
   bool lower_class(JobSlot a, JobSlot b) const {
@@ -355,10 +405,11 @@ class Planner {
     drop_reservation(slot);
     if (!may_reserve(slot)) return;
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    const auto fit = earliest_fit(world_, placer_, policy_, venues, world_.shapes[job.shape],
-                                  {slot, Time::never(), ReservationId::none(), model::priority_min - 1}, now_);
+    const auto fit = earliest_fit(
+        world_, placer_, venues, world_.shapes[job.shape],
+        {slot, Time::never(), ReservationId::none(), model::priority_min - 1}, calendar_);
     if (!fit) return;
-    add_reservation({slot, fit->cluster, fit->start, false, fit->nodes});
+    add_reservation({slot, fit->cluster, fit->start, false, fit->nodes, {}});
     why = HasReservation{fit->cluster, fit->start};
     recheck = fit->start;
   }
@@ -373,6 +424,7 @@ class Planner {
       reserved.nodes.push_back(world_.fleet.node(node).spec.name);
     plan_.decisions.emplace_back(std::move(reserved));
     trial_.reserve(reservation);
+    agenda_.rights_changed(world_, evictions_left_ > 0);
   }
 
   // ---------------------------------------------------------------------------------- preempt
@@ -387,17 +439,16 @@ class Planner {
     if (evictions_left_ <= 0) return false;
     const Job& job = world_.job(slot);
     if (!job.reservation.is_none() && world_.reservation(job.reservation).preempting) return false;
-    if (world_.lowest_running_priority() < priority_class(world_, job, policy_)) return true;
-    const Shape& shape = world_.shapes[job.shape];
-    return world_.quota.inside_guaranteed(job.queue, {{resource_cpu, shape.least_cpu},
-                                                      {resource_memory, shape.least_memory},
-                                                      {resource_gpu, shape.least_gpu_milli}});
+    return agenda_.may_evict(world_, world_.line(job.line));
   }
 
   bool preempt(JobSlot slot, Why& why, Time& recheck) {
     const Job& job = world_.job(slot);
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    if (!pool_) pool_.emplace(world_, policy_, now_);
+    if (!pool_) {
+      pool_.emplace(world_, policy_, now_);
+      for (const auto& [other, charges] : placed_) pool_->placed(other, *charges);
+    }
     VictimSearch search = pool_->search(placer_, venues, slot, agenda_.capacity, evictions_left_);
     recheck = std::min(recheck, search.protected_until);
     if (!search.found) return false;
@@ -409,7 +460,7 @@ class Planner {
     evictions_left_ -= static_cast<int>(p.victims.size());
     drop_reservation(slot);
     for (const NodeId node : p.nodes) overrule(node, slot);
-    add_reservation({slot, p.cluster, now_, true, p.nodes});
+    add_reservation({slot, p.cluster, now_, true, p.nodes, p.charges});
     why = Preempting{p.cluster, static_cast<int>(p.victims.size())};
     return true;
   }
@@ -420,9 +471,12 @@ class Planner {
   Time now_;
   Placer placer_;
   Trial trial_;
+  Calendar calendar_;
   Plan plan_;
   int evictions_left_ = 0;
+  JobSlot considered_;
   std::optional<VictimPool> pool_;  // made when first needed
+  std::vector<std::pair<JobSlot, const Charges*>> placed_;
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
   std::vector<JobSlot> overdue_;
@@ -440,6 +494,11 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {
   if (job.state == model::JobState::Held) return OnHold{};
   if (!job.depends_on.empty()) return WaitsFor{world.find_job(job.depends_on.front())};
   if (job.line.is_none()) return NotBefore{std::max(job.eligible_at, now)};
+  if (!job.reservation.is_none()) {
+    const Reservation& r = world.reservation(job.reservation);
+    if (!r.preempting) return HasReservation{r.cluster, r.start};
+    if (world.leaving_for(slot) > 0) return Preempting{r.cluster, world.leaving_for(slot)};
+  }
   const LineState& state = agenda.state(job.line);
   const QueueNode& queue = world.quota[job.queue];
   const LineId first_line = world.lines_of(job.queue).begin()->line;
@@ -457,6 +516,7 @@ Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot sl
   const bool about_room = std::holds_alternative<NoRoom>(why) ||
                           std::holds_alternative<WouldDelay>(why) ||
                           std::holds_alternative<OverQuota>(why) ||
+                          std::holds_alternative<Infeasible>(why) ||
                           (std::holds_alternative<HasReservation>(why) &&
                            world.job(slot).reservation.is_none());
   if (!about_room) return why;
@@ -465,7 +525,18 @@ Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot sl
   for (const SetRec& set : world.shapes[world.job(slot).shape].sets) full.push_back(set.count);
   Judgement judged =
       judge(world, agenda, placer, policy, asker_of(world, policy, slot, now), full);
-  return judged.candidates.empty() ? std::move(judged.why) : why;
+  if (!judged.candidates.empty()) return why;
+  if (std::holds_alternative<NoRoom>(judged.why)) {
+    if (const auto never = infeasible(world, agenda, policy, world.job(slot).shape)) return *never;
+  }
+  return std::move(judged.why);
+}
+
+Estimate expected_start(World& world, Agenda& agenda, const Policy& policy, JobSlot slot,
+                        Time now) {
+  const Why why = fresh_verdict(world, agenda, policy, slot, now);
+  if (std::holds_alternative<Infeasible>(why)) return {Time::never(), Time::never(), Time::never()};
+  return estimate(world, slot, policy, now);
 }
 
 }  // namespace muster::sched

@@ -40,4 +40,7 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot job, Time now);
 /// tried without letting it start.
 Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot job, Time now);
 
+/// When it is expected to start; never for a job that no cluster can ever run.
+Estimate expected_start(World& world, Agenda& agenda, const Policy& policy, JobSlot job, Time now);
+
 }  // namespace muster::sched

@@ -72,7 +72,7 @@ std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& pol
 
 int priority_class(const World& world, const Job& job, const Policy& policy) {
   if (!policy.rules.has(Rule::PriorityCap)) return job.priority;
-  return std::min(job.priority, world.quota[job.queue].priority_cap);
+  return std::min(job.priority, world.quota.cap(job.queue));
 }
 
 VictimPool::VictimPool(World& world, const Policy& policy, Time now)
@@ -82,7 +82,7 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
       const Job& job = world.job(slot);
       if (!is_running(job)) continue;
       const QueueId guarantor = world.quota.guarantor(job.queue);
-      if (!guarantor.is_none()) by_guarantor_[guarantor].push_back(slot);
+      if (!guarantor.is_none()) by_guarantor_[guarantor].push_back({slot, &job.active->charges});
       const model::Gang& gang = world.shapes[job.shape].gang;
       if (!gang.preemptible && policy.rules.has(Rule::PreemptibleOnly)) continue;
       Suspect s;
@@ -98,13 +98,14 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
     }
   }
   std::map<JobSlot, bool> inside;
-  for (auto& [queue, slots] : by_guarantor_) {
-    std::sort(slots.begin(), slots.end(),
-              [&](JobSlot a, JobSlot b) { return fills_before(world_, policy_, a, b); });
+  for (auto& [queue, members] : by_guarantor_) {
+    std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
+      return fills_before(world_, policy_, a.job, b.job);
+    });
     std::vector<const Charges*> asks;
-    for (const JobSlot slot : slots) asks.push_back(&world.job(slot).active->charges);
+    for (const Member& m : members) asks.push_back(m.charges);
     const std::vector<bool> flags = fill_guarantee(world, queue, asks);
-    for (std::size_t i = 0; i < slots.size(); ++i) inside[slots[i]] = flags[i];
+    for (std::size_t i = 0; i < members.size(); ++i) inside[members[i].job] = flags[i];
   }
   for (Suspect& s : suspects_) {
     const auto it = inside.find(s.job);
@@ -122,28 +123,40 @@ Standing VictimPool::standing_of(JobSlot slot, const Charges& charges,
   Standing mine{false, priority_class(world_, world_.job(slot), policy_)};
   const QueueId queue = world_.quota.guarantor(world_.job(slot).queue);
   if (queue.is_none()) return mine;
-  std::vector<JobSlot> peers;
+  std::vector<Member> peers;
   if (const auto it = by_guarantor_.find(queue); it != by_guarantor_.end()) peers = it->second;
   const auto place = std::upper_bound(
       peers.begin(), peers.end(), slot,
-      [&](JobSlot a, JobSlot b) { return fills_before(world_, policy_, a, b); });
+      [&](JobSlot a, const Member& b) { return fills_before(world_, policy_, a, b.job); });
   const auto me = static_cast<std::size_t>(place - peers.begin());
-  peers.insert(place, slot);
+  peers.insert(place, {slot, &charges});
   std::vector<const Charges*> asks;
-  for (const JobSlot peer : peers) {
-    asks.push_back(peer == slot ? &charges : &world_.job(peer).active->charges);
-  }
+  for (const Member& peer : peers) asks.push_back(peer.charges);
   const std::vector<bool> flags = fill_guarantee(world_, queue, asks);
   mine.inside = flags[me];
   for (std::size_t i = 0; pushed != nullptr && i < peers.size(); ++i) {
-    if (!flags[i] && i != me) pushed->push_back(peers[i]);
+    if (!flags[i] && i != me) pushed->push_back(peers[i].job);
   }
   return mine;
 }
 
+void VictimPool::placed(JobSlot job, const Charges& charges) {
+  const QueueId queue = world_.quota.guarantor(world_.job(job).queue);
+  if (queue.is_none()) return;
+  // Among equals it has already got its place: it stands before whoever asks next.
+  auto& members = by_guarantor_[queue];
+  const int priority = priority_class(world_, world_.job(job), policy_);
+  const auto after = std::find_if(members.begin(), members.end(), [&](const Member& m) {
+    return priority_class(world_, world_.job(m.job), policy_) < priority;
+  });
+  members.insert(after, {job, &charges});
+}
+
 void VictimPool::taken(JobSlot job) {
   std::erase_if(suspects_, [&](const Suspect& s) { return s.job == job; });
-  for (auto& [queue, slots] : by_guarantor_) std::erase(slots, job);
+  for (auto& [queue, members] : by_guarantor_) {
+    std::erase_if(members, [&](const Member& m) { return m.job == job; });
+  }
 }
 
 /// Everyone who stands lower and may go, the lowest first, among equals the least lost work first.
@@ -206,7 +219,9 @@ struct VictimPool::Ask {
     if (!pods) return false;
     nodes.clear();
     for (const PodOn& pod : *pods) nodes.push_back(pod.node);
-    std::sort(nodes.begin(), nodes.end());
+    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+      return world.fleet.node(a).rank < world.fleet.node(b).rank;  // ids follow arrival
+    });
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     placer.take_back(*pods);
     return true;
@@ -269,7 +284,7 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
   }
   for (const Suspect* s : chosen) ask.restore(s->job);
   if (!enough || chosen.empty()) return std::nullopt;
-  Preemption p{ask.venue.cluster, {}, ask.nodes, model::StopWhy::Priority, 0};
+  Preemption p{ask.venue.cluster, {}, ask.nodes, model::StopWhy::Priority, 0, ask.charges};
   const int mine = priority_class(world_, world_.job(ask.slot), policy_);
   for (const Suspect* s : chosen) {
     p.victims.push_back(s->job);

@@ -42,6 +42,7 @@ struct Preemption {
   std::vector<NodeId> nodes;  // where the beneficiary will go
   model::StopWhy why = model::StopWhy::Priority;
   std::int64_t lost_gpu_ms = 0;
+  Charges charges;            // of the beneficiary
 };
 
 struct VictimSearch {
@@ -65,6 +66,8 @@ class VictimPool {
   /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
   /// that would not be inside any more.
   Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
+  /// Placed in this plan: fills its guarantee, but is nobody's victim yet. `charges` must stay.
+  void placed(JobSlot job, const Charges& charges);
   /// Chosen as a victim in this plan: not to be chosen again.
   void taken(JobSlot job);
 
@@ -78,7 +81,11 @@ class VictimPool {
   const Policy& policy_;
   Time now_;
   std::vector<Suspect> suspects_;                          // by lost work, then id
-  std::map<QueueId, std::vector<JobSlot>> by_guarantor_;   // in the order in which they fill it
+  struct Member {
+    JobSlot job;
+    const Charges* charges = nullptr;
+  };
+  std::map<QueueId, std::vector<Member>> by_guarantor_;    // in the order in which they fill it
 };
 
 }  // namespace muster::sched

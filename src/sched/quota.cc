@@ -146,6 +146,7 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
   n.priority_cap = spec.priority_cap;
   grow(n);
   std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
+  guarantees_ -= n.has_guarantee ? 1 : 0;
   n.has_guarantee = false;
   for (const auto& [name, limit] : spec.limits) {
     LimitRec& rec = n.limits[resource(name).index()];
@@ -155,6 +156,7 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
     rec.lend = limit.lend.value_or(unset);
     n.has_guarantee = n.has_guarantee || limit.guaranteed.has_value();
   }
+  guarantees_ += n.has_guarantee ? 1 : 0;
   adopt(id, parent);
   for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
   return id;
@@ -168,6 +170,7 @@ void QuotaTree::remove(const std::string& name) {
   }
   QueueNode& n = node(id);
   n.alive = false;
+  guarantees_ -= n.has_guarantee ? 1 : 0;
   n.has_guarantee = false;
   grow(n);
   std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
@@ -193,36 +196,48 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
 std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
                                          const Capacity& capacity, const Rules& rules) const {
   for (const Charge& c : charges) {
+    if (c.amount == 0) continue;
     const ResourceId r = c.resource;
-    bool settled = false;  // inside somebody's guarantee: nobody above needs to lend
-    std::int64_t held_on_path = 0;
+    bool settled = false;       // inside somebody's guarantee: nobody above needs to lend
+    std::int64_t held_was = 0;  // by the child on the way up, before the charge
+    std::int64_t held_then = 0; // and after it
     for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
       const QueueNode& n = nodes_[id.index()];
       const LimitRec limit = limit_of(n, r);
-      const std::int64_t use = at(n.use, r);
-      if (limit.maximum != unset && use + c.amount > limit.maximum &&
-          rules.has(Rule::QuotaMaximum)) {
-        return OverQuota{id, r, QuotaBound::Maximum, c.amount, limit.maximum - use};
+      const std::int64_t then = at(n.use, r) + c.amount;
+      if (limit.maximum != unset && then > limit.maximum && rules.has(Rule::QuotaMaximum)) {
+        return OverQuota{id, r, QuotaBound::Maximum, c.amount, limit.maximum - at(n.use, r)};
       }
-      const std::int64_t held_by_others =
-          rules.has(Rule::LendLimit) ? at(n.held_below, r) - held_on_path : 0;
-      if (!settled && limit.guaranteed != unset) {
-        if (use + held_by_others + c.amount <= limit.guaranteed) {
-          settled = true;
-        } else if (limit.borrow != unset && use + c.amount > limit.guaranteed + limit.borrow &&
-                   rules.has(Rule::BorrowLimit)) {
-          return OverQuota{id, r, QuotaBound::Borrow, c.amount,
-                           limit.guaranteed + limit.borrow - use};
-        }
+      const std::int64_t held_below =
+          rules.has(Rule::LendLimit) ? at(n.held_below, r) - held_was + held_then : 0;
+      const std::int64_t guaranteed = limit.guaranteed == unset ? 0 : limit.guaranteed;
+      if (limit.guaranteed != unset && then + held_below <= guaranteed) settled = true;
+      if (!settled && limit.borrow != unset && then > guaranteed + limit.borrow &&
+          rules.has(Rule::BorrowLimit)) {
+        return OverQuota{id, r, QuotaBound::Borrow, c.amount,
+                         guaranteed + limit.borrow - at(n.use, r)};
       }
-      if (!settled && n.parent.is_none() && held_by_others > 0) {
-        const std::int64_t room = at(capacity, r) - use - held_by_others;
-        if (c.amount > room) return OverQuota{id, r, QuotaBound::Held, c.amount, room};
+      if (!settled && n.parent.is_none() && held_below > 0 && then + held_below > at(capacity, r)) {
+        return OverQuota{id, r, QuotaBound::Held, c.amount,
+                         at(capacity, r) - at(n.use, r) - held_below};
       }
-      held_on_path = at(n.held, r);
+      std::int64_t own = 0;
+      if (limit.guaranteed != unset && limit.lend != unset) {
+        own = std::max<std::int64_t>(0, limit.guaranteed - limit.lend - then);
+      }
+      held_was = at(n.held, r);
+      held_then = std::max(own, held_below);
     }
   }
   return std::nullopt;
+}
+
+int QuotaTree::cap(QueueId queue) const {
+  int cap = std::numeric_limits<int>::max();
+  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
+    cap = std::min(cap, nodes_[id.index()].priority_cap);
+  }
+  return cap;
 }
 
 QueueId QuotaTree::guarantor(QueueId queue) const {

@@ -71,6 +71,10 @@ class QuotaTree {
   const QueueNode& operator[](QueueId id) const { return nodes_[id.index()]; }
   std::size_t size() const { return nodes_.size(); }
   static constexpr QueueId root() { return QueueId{0}; }
+  /// The lowest priority cap on the way up.
+  int cap(QueueId queue) const;
+  /// Some queue has a guaranteed amount.
+  bool any_guarantee() const { return guarantees_ > 0; }
   const std::vector<QueueId>& by_name() const { return by_name_; }
 
   /// Adds (sign +1) or takes off (-1) what a job uses, on the queue and its ancestors. half_life 0
@@ -103,6 +107,7 @@ class QuotaTree {
   std::unordered_map<std::string, QueueId> tree_roots_;       // lookup-only
   std::unordered_map<std::string, ResourceId> resource_ids_;  // lookup-only
   std::vector<QueueId> by_name_;
+  int guarantees_ = 0;  // queues with one
 };
 
 constexpr ResourceId resource_cpu{0};

@@ -14,7 +14,7 @@ bool takes_jobs(model::Health health) {
   return health == model::Health::Ready || health == model::Health::Degraded;
 }
 
-/// Types a pod may use in a cluster, most wanted first; any type in the order of names.
+/// Types a pod may use in a cluster, in the order of names.
 std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, ClusterId cluster,
                               const Rules& rules) {
   std::vector<TypeId> types;
@@ -24,12 +24,13 @@ std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, Cluste
       if (!type.is_none()) types.push_back(type);
     }
   } else {
-    for (std::size_t t = 1; t < world.fleet.type_count(); ++t)
+    for (std::size_t t = 1; t < world.fleet.type_count(); ++t) {
       types.push_back(TypeId{static_cast<std::uint16_t>(t)});
-    std::sort(types.begin(), types.end(), [&](TypeId a, TypeId b) {
-      return world.fleet.type_name(a) < world.fleet.type_name(b);
-    });
+    }
   }
+  std::sort(types.begin(), types.end(), [&](TypeId a, TypeId b) {
+    return world.fleet.type_name(a) < world.fleet.type_name(b);
+  });
   const std::size_t known = world.fleet.cluster(cluster).buckets.size();
   std::erase_if(types, [&](TypeId t) { return t.index() >= known; });
   return types;
@@ -81,15 +82,36 @@ std::int64_t price_of(const World& world, const Venue& venue, const Shape& shape
 }
 
 std::int64_t free_part(const Cluster& cluster) {
-  std::int64_t free = 0;
-  std::int64_t nodes = 0;
-  for (const auto& type : cluster.all) {
-    for (std::size_t whole = 0; whole < type.size(); ++whole) {
-      free += static_cast<std::int64_t>(whole) * type[whole];
-      nodes += type[whole];
-    }
+  return cluster.gpu_milli == 0 ? 0 : cluster.idle_gpu_milli * 1000 / cluster.gpu_milli;
+}
+
+/// 1000 when some node is left exactly full by the largest pods of the gang, less the more idle devices
+/// its tightest node would keep.
+std::int64_t snugness(const World& world, const Venue& venue, const Shape& shape) {
+  std::int64_t worst = 1000;
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const PodShapeRec& pod = world.shapes.pod(shape.sets[i].pod);
+    if (pod.gpus == 0) continue;
+    const auto& nodes = world.fleet.cluster(venue.cluster).all[venue.types[i].index()];
+    if (pod.spec.gpu.is_share()) continue;
+    std::size_t whole = static_cast<std::size_t>(pod.gpus);
+    while (whole < nodes.size() && nodes[whole] == 0) ++whole;
+    const auto left = static_cast<std::int64_t>(whole) - pod.gpus;
+    worst = std::min(worst, 1000 - std::min<std::int64_t>(left * 100, 1000));
   }
-  return nodes == 0 ? 0 : std::min<std::int64_t>(1000, free * 1000 / (nodes * 8));
+  return worst;
+}
+
+std::int64_t& at(ClusterScore& score, Part part) {
+  return score.points[static_cast<std::size_t>(part)];
+}
+
+void add_up(ClusterScore& score, const ClusterWeights& weights) {
+  score.total = 0;
+  for (std::size_t p = 0; p < part_count; ++p) {
+    score.total += score.points[p] * weight_of(static_cast<Part>(p), weights);
+  }
+  score.total /= 1000;
 }
 
 }  // namespace
@@ -160,58 +182,85 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
     }
     for (const PoolId pool : here) add_venues(world, policy, shape, id, pool, venues.all);
   }
+  std::vector<int> least;
+  for (const SetRec& set : shape.sets) least.push_back(set.least);
+  for (const Venue& venue : venues.all) {
+    Charges charges = world.charges(shape, least, venue.types, policy);
+    if (std::find(venues.least.begin(), venues.least.end(), charges) == venues.least.end()) {
+      venues.least.push_back(std::move(charges));
+    }
+  }
   return venues;
 }
 
-void rank_candidates(const World& world, const Policy& policy, const Shape& shape,
-                     std::vector<Candidate>& candidates) {
-  std::int64_t least_cost = std::numeric_limits<std::int64_t>::max();
+void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
+                   std::vector<Candidate>& candidates) {
   std::int64_t least_price = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> prices;
   for (const Candidate& c : candidates) {
-    least_cost = std::min(least_cost, c.view.cost);
     prices.push_back(price_of(world, *c.venue, shape));
     least_price = std::min(least_price, prices.back());
   }
+  std::vector<std::pair<ClusterId, std::int64_t>> best;  // per cluster
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& c = candidates[i];
     const Cluster& cluster = world.fleet.cluster(c.venue->cluster);
-    auto& points = c.score.points;
-    const auto at = [&](Part part) -> std::int64_t& {
-      return points[static_cast<std::size_t>(part)];
-    };
     int pods = 0;
     for (const int n : c.counts) pods += n;
     c.score.cluster = c.venue->cluster;
     for (const TypeId type : c.venue->types) {
       if (type.v != 0) c.score.type = type;
     }
-    at(Part::Fit) =
-        1000 * pods / std::max(shape.pods, 1) / (cluster.health == model::Health::Degraded ? 2 : 1);
-    // One unit of cost is four thousandths of a GPU: what a pod spoils beyond the best, a whole GPU
-    // giving 0.
-    at(Part::Fragmentation) = 1000 - std::min<std::int64_t>(1000, (c.view.cost - least_cost) * 4);
-    at(Part::Price) =
+    const bool degraded = cluster.health == model::Health::Degraded;
+    const auto& labels = cluster.spec.labels;
+    const bool near = shape.gang.data_label.empty() || labels.contains(shape.gang.data_label);
+    at(c.score, Part::Fit) = 1000 * pods / std::max(shape.pods, 1) / (degraded ? 2 : 1);
+    at(c.score, Part::Fragmentation) = snugness(world, *c.venue, shape);
+    at(c.score, Part::Price) =
         prices[i] == 0 ? 1000 : 1000 * std::max<std::int64_t>(least_price, 1) / prices[i];
-    at(Part::Wait) = 1000;
-    at(Part::Data) =
-        shape.gang.data_label.empty() || cluster.spec.labels.contains(shape.gang.data_label) ? 1000
-                                                                                             : 0;
-    at(Part::Spread) = free_part(cluster);
-    at(Part::Damage) = 1000;
-    c.score.total = 0;
-    for (std::size_t p = 0; p < part_count; ++p) {
-      c.score.total += points[p] * weight_of(static_cast<Part>(p), policy.cluster_weights);
-    }
-    c.score.total /= 1000;
+    at(c.score, Part::Wait) = 1000;
+    at(c.score, Part::Data) = near ? 1000 : 0;
+    at(c.score, Part::Spread) = free_part(cluster);
+    at(c.score, Part::Damage) = 1000;
+    add_up(c.score, policy.cluster_weights);
+    if (best.empty() || best.back().first != c.score.cluster) best.emplace_back(c.score.cluster, 0);
+    best.back().second = std::max(best.back().second, c.score.total);
+  }
+  // Venues come in the order of cluster names, so the order found first breaks ties.
+  const auto place = [&](ClusterId id) {
+    std::size_t i = 0;
+    while (best[i].first != id) ++i;
+    return i;
+  };
+  std::vector<std::size_t> order(best.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return best[a].second != best[b].second ? best[a].second > best[b].second : a < b;
+  });
+  std::vector<std::size_t> position(best.size());
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    const std::size_t x = position[place(a.venue->cluster)];
+    const std::size_t y = position[place(b.venue->cluster)];
+    if (x != y) return x < y;
+    if (a.score.total != b.score.total) return a.score.total > b.score.total;
+    return world.fleet.type_name(a.score.type) < world.fleet.type_name(b.score.type);
+  });
+}
+
+void rank_inside_cluster(const World& world, const Policy& policy,
+                         std::span<Candidate> candidates) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Candidate& c : candidates) least = std::min(least, c.view.cost);
+  for (Candidate& c : candidates) {
+    // One unit of cost is about six thousandths of a GPU: what a pod spoils beyond the best, a whole
+    // GPU giving 0.
+    at(c.score, Part::Fragmentation) = 1000 - std::min<std::int64_t>(1000, (c.view.cost - least) * 6);
+    add_up(c.score, policy.cluster_weights);
   }
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
     if (a.score.total != b.score.total) return a.score.total > b.score.total;
     if (a.view.cost != b.view.cost) return a.view.cost < b.view.cost;
-    if (a.venue->cluster != b.venue->cluster) {
-      return world.fleet.cluster(a.venue->cluster).spec.name <
-             world.fleet.cluster(b.venue->cluster).spec.name;
-    }
     if (a.view.rank != b.view.rank) return a.view.rank < b.view.rank;
     return world.fleet.type_name(a.score.type) < world.fleet.type_name(b.score.type);
   });

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ClusterScore {
 
 struct Venues {
   std::vector<Venue> all;
+  std::vector<Charges> least;  // what the smallest gang may charge, by the GPU types it may use
   int excluded = 0;   // clusters the job may not use by pin, exclusion or pool
   int unhealthy = 0;  // allowed, but not taking jobs now
 };
@@ -45,9 +47,13 @@ struct Candidate {
   ClusterScore score;
 };
 
-/// Fills in scores and sorts the candidates, best first. Total order: score, cost, cluster name,
-/// node rank, type.
-void rank_candidates(const World& world, const Policy& policy, const Shape& shape,
-                     std::vector<Candidate>& candidates);
+/// Scores the candidates and sorts them: clusters by their best score, then name; inside a cluster by
+/// score. Fragmentation is judged from counts of idle devices here: whether a node is left that the
+/// gang's pods fill exactly.
+void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
+                   std::vector<Candidate>& candidates);
+
+/// Sorts the candidates of one cluster anew by what its best nodes really cost (Placer::price).
+void rank_inside_cluster(const World& world, const Policy& policy, std::span<Candidate> candidates);
 
 }  // namespace muster::sched

@@ -35,7 +35,6 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Rule::Count)> na
     "half-life",
     "queue-weight",
     "gpu-weight",
-    "submit-order",
     "fifo-blocks",
     "reservation",
     "backfill-no-delay",

@@ -40,7 +40,6 @@ enum class Rule : std::size_t {
   HalfLife,           // with memory of past use
   QueueWeight,        // shares are weighted
   GpuWeight,          // GPU types count by weight
-  SubmitOrder,        // inside a queue: priority, then sequence
   FifoBlocks,         // nothing passes the first in a fifo queue
   Reservation,        // backfill reserves for the first that does not fit
   BackfillNoDelay,    // later jobs do not delay a reservation

@@ -125,6 +125,12 @@ PodShapeId Shapes::intern_pod(const model::PodShape& spec) {
   for (const auto& [name, amount] : spec.requests.extended) {
     rec.extended.emplace_back(extended_index(name), amount);
   }
+  Need need = {rec.cpu, rec.memory, rec.gpus, spec.gpu.each.v, spec.gpu.memory_each.v};
+  for (const auto& [index, amount] : rec.extended) {
+    need.push_back(index);
+    need.push_back(amount);
+  }
+  rec.need = needs_.try_emplace(need, static_cast<std::uint32_t>(needs_.size())).first->second;
   rec.relational = !spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty() ||
                    !spec.spread.empty() || !spec.host_ports.empty() || names_nodes(spec);
   for (const auto& [key, value] : spec.node_selector) ask_key(key);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,7 @@ struct PodShapeRec {
   std::int64_t memory = 0;
   int gpus = 0;
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // (index of the name, amount)
+  std::uint32_t need = 0;   // pods equal in amounts and GPUs share this: room and cost are remembered by it
   std::int64_t demand = 0;  // pods of this shape asked for so far
   bool relational =
       false;  // looks at other pods or at single nodes: placed pod by pod, node by node
@@ -53,12 +55,17 @@ class Shapes {
   PodShapeId in_pool(PodShapeId pod, PoolId pool, const model::PoolSpec& spec);
 
   /// Counts pods asked for, so that node choice knows what is usually asked.
-  void expect(PodShapeId pod, std::int64_t count) { pods_[pod.index()].demand += count; }
+  void expect(PodShapeId pod, std::int64_t count) {
+    pods_[pod.index()].demand += count;
+    demand_ += count;
+  }
+  std::int64_t demand() const { return demand_; }
 
   const Shape& operator[](ShapeId id) const { return shapes_[id.index()]; }
   const PodShapeRec& pod(PodShapeId id) const { return pods_[id.index()]; }
   std::size_t size() const { return shapes_.size(); }
   std::size_t pod_count() const { return pods_.size(); }
+  std::size_t need_count() const { return needs_.size(); }
 
   std::uint32_t extended_index(const std::string& name);
   const std::vector<std::string>& extended_names() const { return extended_names_; }
@@ -72,6 +79,9 @@ class Shapes {
 
   std::vector<Shape> shapes_;
   std::vector<PodShapeRec> pods_;
+  std::int64_t demand_ = 0;
+  using Need = std::vector<std::int64_t>;
+  std::map<Need, std::uint32_t> needs_;
   std::vector<std::string> extended_names_;
   std::vector<std::string> asked_keys_;
   std::unordered_multimap<std::uint64_t, ShapeId> shape_ids_;   // lookup-only

@@ -2,6 +2,7 @@
 // the trial ends.
 #pragma once
 
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,15 @@ class Trial {
   Trial& operator=(const Trial&) = delete;
 
   /// The pods stand on their nodes already (Placer put them there).
-  void placed(JobSlot job, std::vector<PodOn> pods, Charges charges) {
+  /// Returns them; they stay where they are until the trial ends.
+  struct Kept {
+    const std::vector<PodOn>& pods;
+    const Charges& charges;
+  };
+  Kept placed(JobSlot job, std::vector<PodOn> pods, Charges charges) {
     charge(job, charges, +1);
     undo_.push_back({job, std::move(pods), std::move(charges), {}, {}});
+    return {undo_.back().pods, undo_.back().charges};
   }
   void reserve(const Reservation& reservation) {
     const ReservationId id = world_.add_reservation(reservation);
@@ -59,7 +66,7 @@ class Trial {
   }
 
   World& world_;
-  std::vector<Undo> undo_;
+  std::deque<Undo> undo_;
 };
 
 }  // namespace muster::sched

@@ -89,16 +89,16 @@ std::vector<Candidate> Tryout::ranked(const Venues& venues, const Counts& counts
     Candidate c{&venue, placer_.view(venue, shape_, counts, asker_), counts, {}};
     if (c.view.enough) list.push_back(std::move(c));
   }
-  rank_candidates(world_, policy_, shape_, list);
+  rank_clusters(world_, policy_, shape_, list);
   return list;
 }
 
 std::optional<Start> Tryout::best(const Venues& venues, const Counts& counts) {
-  for (const Candidate& c : ranked(venues, counts)) {
-    auto pods = placer_.place(*c.venue, shape_, counts, asker_);
-    if (!pods) continue;
-    take_back(*pods);
-    return Start{c.venue, std::move(*pods)};
+  Judgement judged;
+  judged.candidates = ranked(venues, counts);
+  if (auto chosen = place_best(world_, placer_, policy_, asker_, judged)) {
+    take_back(chosen->pods);
+    return Start{judged.candidates[chosen->candidate].venue, std::move(chosen->pods)};
   }
   return std::nullopt;
 }
@@ -117,7 +117,7 @@ int Tryout::fewest_less(const Counts& from, const Counts& floor, int low, int hi
 }
 
 std::optional<WhenJobEnds> Tryout::when_job_ends() {
-  const std::vector<Ending> list = endings();
+  const std::vector<JobEnd> list = endings();
   const Asker patient{slot_, Time::never(), asker_.own, asker_.priority};
   const Counts counts = least_of(shape_);
   std::size_t worth_trying = 0;
@@ -150,17 +150,17 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
 
 /// Jobs whose end could help, soonest first: those in the venues' clusters, and all if quota is in
 /// the way.
-std::vector<Ending> Tryout::endings() {
+std::vector<JobEnd> Tryout::endings() {
   const Counts counts = least_of(shape_);
   bool allowed = true;
   for (const Venue& venue : venues_.all) allowed = allowed && !over(charges(venue, counts));
-  std::vector<Ending> list;
+  std::vector<JobEnd> list;
   for (const ClusterId cluster : world_.fleet.by_name()) {
     if (allowed && !has_venue(venues_, cluster)) continue;
     for (const JobSlot other : world_.active_in(cluster))
       list.push_back({expected_end(world_, world_.job(other), policy_, now_), other});
   }
-  std::sort(list.begin(), list.end(), [&](const Ending& a, const Ending& b) {
+  std::sort(list.begin(), list.end(), [&](const JobEnd& a, const JobEnd& b) {
     if (a.end != b.end) return a.end < b.end;
     return world_.job(a.job).id < world_.job(b.job).id;
   });

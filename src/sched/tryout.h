@@ -91,7 +91,7 @@ class Tryout {
   Why why_not();
 
  private:
-  std::vector<Ending> endings();
+  std::vector<JobEnd> endings();
 
   World& world_;
   Kit& kit_;

@@ -67,7 +67,7 @@ class AllNodesUsable {
   std::set<NodeId> nodes_;
 };
 
-struct Ending {
+struct JobEnd {
   Time end;
   JobSlot job;
 };
@@ -75,7 +75,7 @@ struct Ending {
 /// Jobs off their nodes and quota in the order of the list, as far as asked.
 class Ended {
  public:
-  Ended(World& world, const std::vector<Ending>& list) : world_(world), list_(list) {}
+  Ended(World& world, const std::vector<JobEnd>& list) : world_(world), list_(list) {}
   ~Ended() { advance_to(0); }
   Ended(const Ended&) = delete;
   Ended& operator=(const Ended&) = delete;
@@ -84,7 +84,7 @@ class Ended {
  private:
   void charge(const Job& job, int sign);
   World& world_;
-  const std::vector<Ending>& list_;
+  const std::vector<JobEnd>& list_;
   std::size_t ended_ = 0;
 };
 

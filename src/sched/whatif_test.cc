@@ -345,7 +345,7 @@ TEST_F(WhatIf, WhenJobEndsIsTheLastEndItNeeds) {
   ASSERT_TRUE(found);
   EXPECT_EQ(site.world.job(found->job).id, "h2");
   EXPECT_EQ(found->time, Time{0} + hours(2));
-  site.now = found->time;
+  site.now = found->time - seconds(1);
   site.tell(model::Finished{"h1", 1, true});
   Site early(site);
   early.settle();
@@ -622,15 +622,16 @@ struct MakeTrue {
     return site.runs(id);
   }
   bool operator()(const WhenJobEnds& c) {
-    std::vector<std::string> ended;
+    std::vector<model::Finished> ended;
     for (const ClusterId cluster : site.world.fleet.by_name()) {
       for (const JobSlot other : site.world.active_in(cluster)) {
         const Job& job = site.world.job(other);
-        if (job.active->started_at + job.run_limit <= c.time) ended.push_back(job.id);
+        if (job.active->started_at + job.run_limit <= c.time)
+          ended.push_back({job.id, job.attempt, true});
       }
     }
     site.now = c.time;
-    for (const std::string& job : ended) site.tell(model::Finished{job, 1, true});
+    for (const model::Finished& end : ended) site.tell(end);
     site.settle();
     return site.runs(id);
   }
@@ -670,23 +671,27 @@ void fill(Site& site, Prng& prng) {
     for (const std::string& type : types) site.nodes(name, between(prng, 0, 3), 8, type);
   }
   site.tell(model::QueueSet{queue("others")});
-  for (int i = 0; i < 14; ++i) {
+  const int jobs = between(prng, 1, 14);
+  for (int i = 0; i < jobs; ++i) {
     model::JobSpec spec = gang("r" + std::to_string(i), between(prng, 1, 3), between(prng, 1, 8));
     spec.queue = "others";
     spec.priority = between(prng, 1, 5) * 10;
     spec.run_limit = minutes(between(prng, 5, 200));
     spec.gang.preemptible = between(prng, 0, 3) > 0;
     site.submit(spec);
-    site.step();
-    if (!site.runs(spec.id)) site.tell(model::JobCancelled{spec.id});
+    site.settle();
+  }
+  for (int i = 0; i < jobs; ++i) {  // nobody else waits
+    if (!site.runs("r" + std::to_string(i)))
+      site.tell(model::JobCancelled{"r" + std::to_string(i)});
   }
   for (const ClusterId cluster : site.world.fleet.by_name()) {
     const std::string name = site.world.fleet.cluster(cluster).spec.name;
     const std::vector<NodeId> nodes = site.world.fleet.cluster(cluster).nodes;
     for (const NodeId id : nodes) {
       model::NodeSpec node = site.world.fleet.node(id).spec;
-      node.cordoned = between(prng, 0, 9) == 0;
-      node.ready = between(prng, 0, 9) > 0;
+      node.cordoned = between(prng, 0, 5) == 0;
+      node.ready = between(prng, 0, 5) > 0;
       site.tell(model::NodeSeen{name, node});
     }
     if (between(prng, 0, 5) == 0) site.tell(model::ClusterHealth{name, model::Health::Cordoned});
@@ -717,14 +722,16 @@ model::JobSpec random_gang(Prng& prng) {
 
 TEST(WhatIfAtRandom, WhatIsSaidComesTrue) {
   std::vector<int> seen(std::variant_size_v<Counterfactual>, 0);
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Prng prng(seed);
     Site site;
+    site.policy.node_choice = NodeChoice::BestFit;  // prices of the day would differ in the copy
     fill(site, prng);
     const model::JobSpec spec = random_gang(prng);
     site.submit(spec);
     site.settle();
     if (site.state("big") != JobState::Waiting) continue;
+    if (site.world.waiting() > 1) continue;  // others might take what it is about to get
     for (const Counterfactual& change : site.changes("big")) {
       Site copy(site);
       EXPECT_TRUE(std::visit(MakeTrue{copy, spec, "big"}, change))
@@ -733,6 +740,7 @@ TEST(WhatIfAtRandom, WhatIsSaidComesTrue) {
     }
     if (HasFailure()) return;
   }
+  RecordProperty("seen", testing::PrintToString(seen));
   // All kinds turned up but the one that needs somebody else's reservation.
   for (std::size_t kind = 0; kind < seen.size(); ++kind) {
     if (kind != Counterfactual(ShorterRunLimit{}).index()) EXPECT_GT(seen[kind], 3) << kind;

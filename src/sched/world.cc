@@ -4,12 +4,22 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "sched/estimate.h"
 
 namespace muster::sched {
 namespace {
 
 const std::set<LineRank> no_lines;
 const std::vector<JobSlot> no_jobs;
+
+/// Thousandths of a device; a share asked for by memory depends on how much the device has.
+std::int64_t share_of_device(const PodShapeRec& pod, std::int64_t device_memory) {
+  const std::int64_t memory = pod.spec.gpu.memory_each.v;
+  if (memory == 0) return pod.spec.gpu.each.v;
+  if (device_memory < memory) return 1000;
+  __extension__ using Wide = __int128;
+  return static_cast<std::int64_t>((Wide(memory) * 1000 + device_memory - 1) / device_memory);
+}
 
 Job copy_of(const Job& job) {
   Job copy;
@@ -20,6 +30,7 @@ Job copy_of(const Job& job) {
   copy.priority = job.priority;
   copy.attempt = job.attempt;
   copy.failures = job.failures;
+  copy.ran = job.ran;
   copy.state = job.state;
   copy.line = job.line;
   copy.user = job.user;
@@ -52,10 +63,12 @@ World::World(const World& other)
       doomed(other.doomed),
       dependents(other.dependents),
       estimate_score(other.estimate_score),
+      busy(other.busy),
       job_ids_(other.job_ids_),
       lines_(other.lines_),
       line_ids_(other.line_ids_),
       queue_lines_(other.queue_lines_),
+      shape_lines_(other.shape_lines_),
       active_(other.active_),
       pools_(other.pools_),
       pool_ids_(other.pool_ids_),
@@ -133,8 +146,10 @@ void World::rank_changed(LineId id, const LineRank* old_rank) {
   const Line& line = lines_[id.index()];
   if (queue_lines_.size() <= line.queue.index()) queue_lines_.resize(line.queue.index() + 1);
   auto& lines = queue_lines_[line.queue.index()];
+  if (shape_lines_.size() <= line.shape.index()) shape_lines_.resize(line.shape.index() + 1, 0);
   if (old_rank != nullptr) lines.erase(*old_rank);
   if (!line.jobs.empty()) lines.insert(rank_of(id));
+  shape_lines_[line.shape.index()] += (line.jobs.empty() ? 0 : 1) - (old_rank == nullptr ? 0 : 1);
 }
 
 void World::enqueue(JobSlot slot) {
@@ -185,6 +200,12 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   auto& peers = active_[active.cluster.index()];
   active.at_in_cluster = static_cast<std::uint32_t>(peers.size());
   peers.push_back(slot);
+  for (const PodOn& pod : active.pods) {
+    active.gpu_milli += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
+  }
+  active.expected_end = at + expected_run_time(*this, job, policy);
+  busy.gpu_milli += active.gpu_milli;
+  busy.ends += Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   job.active = std::make_unique<Active>(std::move(active));
   count_running(slot, +1);
 }
@@ -192,7 +213,7 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
 void World::count_running(JobSlot slot, int change) {
   const Job& job = jobs_[slot.index()];
   if (!shapes[job.shape].gang.preemptible) return;
-  const int priority = std::min(job.priority, quota[job.queue].priority_cap);
+  const int priority = std::min(job.priority, quota.cap(job.queue));
   const int left = running_priorities_[priority] += change;
   if (left == 0) running_priorities_.erase(priority);
 }
@@ -207,6 +228,15 @@ void World::count_leaving(JobSlot beneficiary, int change) {
   if ((leaving_[beneficiary] += change) == 0) leaving_.erase(beneficiary);
 }
 
+void World::recount_running() {
+  running_priorities_.clear();
+  for (const auto& slots : active_) {
+    for (const JobSlot slot : slots) {
+      if (!jobs_[slot.index()].active->stopping) count_running(slot, +1);
+    }
+  }
+}
+
 int World::lowest_running_priority() const {
   return running_priorities_.empty() ? std::numeric_limits<int>::max() : running_priorities_.begin()->first;
 }
@@ -218,6 +248,8 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
   count_leaving(job.active->beneficiary, -1);
   Active active = std::move(*job.active);
   job.active.reset();
+  busy.gpu_milli -= active.gpu_milli;
+  busy.ends -= Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   for (const PodOn& pod : active.pods) fleet.vacate(pod, shapes);
   quota.charge(job.queue, active.charges, -1, at, policy.half_life);
   for (const QueueId extra : job.extra_queues)
@@ -277,6 +309,16 @@ void World::restore_reservation(ReservationId id, const Reservation& reservation
   for (const NodeId node : reservation.nodes) fleet.reserve(node, id);
   jobs_[reservation.job.index()].reservation = id;
   reservations_[id.index()] = reservation;
+  charge_reservation(reservation, +1);
+}
+
+void World::charge_reservation(const Reservation& reservation, int sign) {
+  if (reservation.charges.empty()) return;
+  const Job& job = jobs_[reservation.job.index()];
+  quota.charge(job.queue, reservation.charges, sign, Time{0}, Duration{0});
+  for (const QueueId extra : job.extra_queues) {
+    quota.charge(extra, reservation.charges, sign, Time{0}, Duration{0});
+  }
 }
 
 void World::drop_reservation(ReservationId id) {
@@ -284,6 +326,7 @@ void World::drop_reservation(ReservationId id) {
   for (const NodeId node : reservation.nodes) {
     if (fleet.node(node).reserved == id) fleet.reserve(node, ReservationId::none());
   }
+  charge_reservation(reservation, -1);
   jobs_[reservation.job.index()].reservation = ReservationId::none();
   reservation = Reservation{};
 }
@@ -338,8 +381,7 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
     add(resource_cpu, pod.cpu * counts[i]);
     add(resource_memory, pod.memory * counts[i]);
     if (pod.gpus > 0) {
-      // A share asked for by memory is charged as the whole device it may need.
-      const std::int64_t each = pod.spec.gpu.memory_each.v > 0 ? 1000 : pod.spec.gpu.each.v;
+      const std::int64_t each = share_of_device(pod, fleet.gpu_memory_of(types[i]));
       const std::int64_t milli = each * pod.gpus * counts[i];
       const std::string& type = fleet.type_name(types[i]);
       const auto weight = policy.gpu_weight_milli.find(type);

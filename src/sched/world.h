@@ -31,6 +31,7 @@ struct Pool {
 /// What changed since the last plan: the planner looks at this and at nothing else again.
 struct Changes {
   bool everything = true;
+  bool started = false;        // a job was placed: whoever may evict has a new possible victim
   std::vector<LineId> again;   // to be tried whatever the last plan said
   std::vector<LineId> lines;   // got a job, a new first job, or became eligible
   std::vector<QueueId> freed;  // use went down or limits changed, in any tree
@@ -41,6 +42,13 @@ struct Orphan {
   JobSlot job;
   std::uint32_t attempt = 0;
   Active active;
+};
+
+/// When running GPUs come free, on average: their amount and the sum of amount times expected end.
+struct Outlook {
+  __extension__ using Wide = __int128;
+  std::int64_t gpu_milli = 0;
+  Wide ends = 0;
 };
 
 class World {
@@ -68,6 +76,10 @@ class World {
   const std::set<LineRank>& lines_of(QueueId queue) const;
   LineRank rank_of(LineId id) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
+  /// Lines of a shape that have jobs.
+  int waiting_lines(ShapeId shape) const {
+    return shape.index() < shape_lines_.size() ? shape_lines_[shape.index()] : 0;
+  }
   std::size_t waiting() const { return waiting_; }  // standing in lines
   const std::string& text(TextId id) const { return texts_[id.index()]; }
 
@@ -109,6 +121,7 @@ class World {
   /// Jobs that wait for this id to succeed.
   std::map<std::string, std::vector<JobSlot>> dependents;
   EstimateScore estimate_score;
+  Outlook busy;
 
   /// How many jobs are being stopped so that this one can start.
   int leaving_for(JobSlot beneficiary) const;
@@ -116,6 +129,7 @@ class World {
   /// Lowest priority of a placed, preemptible job that is not stopping; the largest int when there is none.
   int lowest_running_priority() const;
   void count_running(JobSlot job, int change);
+  void recount_running();
   /// Fleet totals by quota resource, GPU types weighted.
   Capacity capacity(const Policy& policy);
   /// What a gang charges: `types` is the GPU type of each set, `counts` the pods of each set.
@@ -127,6 +141,7 @@ class World {
 
  private:
   LineId line_for(const Job& job);
+  void charge_reservation(const Reservation& reservation, int sign);
   void rank_changed(LineId id, const LineRank* old_rank);
 
   std::vector<Job> jobs_;
@@ -134,6 +149,7 @@ class World {
   std::vector<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<std::set<LineRank>> queue_lines_;
+  std::vector<int> shape_lines_;
   std::vector<std::vector<JobSlot>> active_;
   std::vector<Pool> pools_;
   std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only

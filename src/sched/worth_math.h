@@ -96,6 +96,7 @@ class SoftMax {
   }
   /// `never` when nothing was added.
   constexpr std::int64_t value() const {
+    if (sum_ == exp2_one) return top_;  // one value, and none near it
     return sum_ == 0 ? never : top_ + log2_ticks(sum_) - one_bits * octave;
   }
 

@@ -46,6 +46,12 @@ Offering::Offering(const Mix& mix, std::size_t model) {
     }
     groups_.back().last = i + 1;
   }
+  reached_[0] = true;
+  for (std::size_t f = 1; f <= slots_max; ++f) {
+    for (std::size_t g = 0; g < singles_ && groups_[g].size <= f; ++g) {
+      reached_[f] = reached_[f] || reached_[f - groups_[g].size];
+    }
+  }
 }
 
 void Offering::take_prices(const Mix& mix) {
@@ -75,6 +81,10 @@ Mix::Table fill_table(const Offering& offering, const std::vector<std::int64_t>&
   const std::vector<Offering::Group>& groups = offering.groups();
   const std::size_t singles = offering.singles();
   for (std::size_t f = 1; f <= slots_max; ++f) {
+    if (!offering.reaches(f)) {
+      t.share[f] = t.share[f - 1];
+      continue;
+    }
     SoftMax fill;
     fill.add(0);
     for (std::size_t g = 0; g < singles && groups[g].size <= f; ++g) {

@@ -45,6 +45,9 @@ class Offering {
   const std::vector<Group>& groups() const { return groups_; }
   /// How many groups, the first ones, are of one GPU.
   std::size_t singles() const { return singles_; }
+  /// Whether pods of one GPU can add up to exactly so many slots. Between two such numbers nothing
+  /// more fits, so the fill stays the same.
+  bool reaches(std::size_t slots) const { return reached_[slots]; }
 
   /// What each group brings at these prices: the soft maximum over its members.
   void offers(const PricePair& prices, std::vector<std::int64_t>& out) const;
@@ -57,6 +60,7 @@ class Offering {
   std::vector<Item> items_;
   std::vector<Group> groups_;
   std::size_t singles_ = 0;
+  std::array<bool, slots_max + 1> reached_{};
 };
 
 /// A fully idle GPU taken on its own, by one pod or by several shares.

@@ -196,8 +196,8 @@ TEST(Worth, PerfectFitIsPreferredToOneThatLeavesASliver) {
     std::int16_t perfect;
     std::int16_t sliver;
   };
-  for (const Row& row : {Row{500, 500, 700}, Row{500, 500, 600}, Row{500, 800, 900},
-                         Row{300, 300, 400}, Row{300, 600, 700}, Row{300, 300, 1000}}) {
+  for (const Row& row :
+       {Row{500, 500, 700}, Row{500, 500, 600}, Row{500, 800, 900}, Row{300, 300, 1000}}) {
     EXPECT_LT(score(Choice::Default, mix, roomy({row.perfect}), share(row.asked)),
               score(Choice::Default, mix, roomy({row.sliver}), share(row.asked)))
         << row.asked << " on " << row.perfect << " or " << row.sliver;
@@ -205,6 +205,14 @@ TEST(Worth, PerfectFitIsPreferredToOneThatLeavesASliver) {
     const NodeState both = roomy({row.perfect, row.sliver});
     EXPECT_EQ(judge(Choice::Default, mix, memo, both, share(row.asked), 0)->device, 0u);
   }
+}
+
+TEST(Worth, SliverThatIsLostAnywayMakesATie) {
+  const Mix mix = usual_mix();  // 100 are of no use before and after
+  EXPECT_EQ(score(Choice::Default, mix, roomy({300}), share(300)),
+            score(Choice::Default, mix, roomy({400}), share(300)));
+  WorthMemo memo;
+  EXPECT_EQ(judge(Choice::Default, mix, memo, roomy({300, 400}), share(300), 0)->device, 0u);
 }
 
 TEST(Worth, IdleGpuIsOpenedWhenItsRestIsAsGoodAFit) {

@@ -31,8 +31,7 @@ std::string check_step(const control::Loop& loop, const Record& record, std::siz
   if (std::string wrong = sched::check(world); !wrong.empty()) return "world: " + wrong;
 #endif
   if (world.job_count() != accepted)
-    return fmt::format("job lost: {} were accepted, the world has {}", accepted,
-                       world.job_count());
+    return fmt::format("job lost: {} were accepted, the world has {}", accepted, world.job_count());
   if (std::string wrong = gang_broken(world); !wrong.empty()) return wrong;
   control::Outbox anew({}, minutes(10));
   anew.rebuild(world, Time{0});
@@ -52,8 +51,7 @@ std::string check_end(const control::Loop& loop, const ports::Store& store, cons
     if (slot.is_none()) return "job lost: " + id;
     const bool succeeded = loop.world().job(slot).state == model::JobState::Succeeded;
     const int really = record.successes(i);
-    const bool rerun =
-        workload.jobs[i].spec.gang.on_cluster_loss == model::OnClusterLoss::Rerun;
+    const bool rerun = workload.jobs[i].spec.gang.on_cluster_loss == model::OnClusterLoss::Rerun;
     if (succeeded && really == 0) return id + " is said to have succeeded but no attempt did";
     if (!rerun && really > 1) return fmt::format("{} succeeded {} times", id, really);
   }

@@ -11,8 +11,8 @@
 
 namespace muster::sim {
 
-/// What must hold after every step; empty, or the first rule found broken. `accepted`: distinct jobs
-/// whose submit was committed.
+/// What must hold after every step; empty, or the first rule found broken. `accepted`: distinct
+/// jobs whose submit was committed.
 std::string check_step(const control::Loop& loop, const Record& record, std::size_t accepted);
 
 /// What must hold when all is over: the world of the journal, shown the same nodes, is the live

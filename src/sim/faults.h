@@ -49,9 +49,7 @@ class Faults {
   Duration slow();
   Duration lateness() { return milliseconds(prng_.between(1, 20'000)); }
   /// Half to one and a half times the mean.
-  Duration around(Duration mean) {
-    return milliseconds(mean.ms / 2 + prng_.between(0, mean.ms));
-  }
+  Duration around(Duration mean) { return milliseconds(mean.ms / 2 + prng_.between(0, mean.ms)); }
   void count(const char* kind) { ++counts_[kind]; }
   const std::map<std::string, int>& counts() const { return counts_; }
 

@@ -45,6 +45,7 @@ constexpr std::array<BucketRange, 4> ranges = {{
 constexpr std::array<Duration, 8> run_limits = {minutes(10), minutes(30), hours(1),  hours(2),
                                                 hours(4),    hours(12),   hours(24), hours(72)};
 constexpr int users_of_a_team = 8;
+constexpr std::size_t constrained_every = 5;  // one gang in five has demands beyond amounts
 
 // Independent streams of random numbers of one seed.
 enum class Stream : std::uint64_t { Shapes = 1, Teams, Occupation, Jobs };
@@ -91,7 +92,7 @@ void FleetGenerator::constrain(model::Gang& gang, Prng& prng) const {
   }
 }
 
-model::Gang FleetGenerator::gang_of(Bucket bucket, Prng& prng) const {
+model::Gang FleetGenerator::gang_of(Bucket bucket, bool constrained, Prng& prng) const {
   const BucketRange& range = ranges[static_cast<std::size_t>(bucket)];
   model::Gang gang;
   model::PodSet set;
@@ -102,7 +103,7 @@ model::Gang FleetGenerator::gang_of(Bucket bucket, Prng& prng) const {
   set.pod.requests.cpu.v = prng.between(8, 48) * 250 * gpus;         // 2 to 12 cores a GPU
   set.pod.requests.memory.v = prng.between(2, 15) * 8 * gib * gpus;  // 16 to 120 GiB a GPU
   gang.sets.push_back(std::move(set));
-  if (prng.chance(20)) constrain(gang, prng);
+  if (constrained) constrain(gang, prng);
   return gang;
 }
 
@@ -112,7 +113,8 @@ void FleetGenerator::make_gangs(Prng& prng) {
     const int wanted =
         std::max(ranges[b].shapes_of_a_team, size_.shapes * ranges[b].percent_of_shapes / 100);
     while (static_cast<int>(of_bucket_[b].size()) < wanted) {
-      model::Gang gang = gang_of(static_cast<Bucket>(b), prng);
+      const bool constrained = of_bucket_[b].size() % constrained_every == 0;
+      model::Gang gang = gang_of(static_cast<Bucket>(b), constrained, prng);
       if (!seen.insert(sched::hash_of(gang)).second) continue;
       of_bucket_[b].push_back(static_cast<std::uint32_t>(gangs_.size()));
       gangs_.push_back(std::move(gang));
@@ -127,8 +129,11 @@ void FleetGenerator::make_teams(Prng& prng) {
     team.queue = fmt::format("team-{}-{}-{}", t % branch, t / branch % branch, t / branch / branch);
     for (std::size_t b = 0; b < bucket_count; ++b) {
       for (int i = 0; i < ranges[b].shapes_of_a_team; ++i) {
+        const bool constrained = static_cast<std::size_t>(i + t) % constrained_every == 0;
+        std::size_t at = prng.below(of_bucket_[b].size());
+        while ((at % constrained_every == 0) != constrained) at = prng.below(of_bucket_[b].size());
         team.templates[b].push_back(
-            {pick(of_bucket_[b], prng), pick(run_limits, prng), pick(run_limits, prng)});
+            {of_bucket_[b][at], pick(run_limits, prng), pick(run_limits, prng)});
       }
     }
     teams_.push_back(std::move(team));

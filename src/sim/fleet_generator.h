@@ -67,7 +67,7 @@ class FleetGenerator {
 
   void make_gangs(Prng& prng);
   void make_teams(Prng& prng);
-  model::Gang gang_of(Bucket bucket, Prng& prng) const;
+  model::Gang gang_of(Bucket bucket, bool constrained, Prng& prng) const;
   void constrain(model::Gang& gang, Prng& prng) const;
   std::vector<model::Event> nodes_of(int cluster) const;
   std::string cluster_name(int cluster) const;

@@ -159,9 +159,9 @@ void random_fleet(Workload& w, Prng& prng) {
 void random_queues(Workload& w, Prng& prng) {
   const auto tops = static_cast<int>(prng.between(1, 3));
   for (int q = 0; q < tops; ++q) {
-    model::QueueSpec top = queue(fmt::format("q{}", q + 1),
-                                 static_cast<std::uint32_t>(prng.between(1, 4)),
-                                 prng.chance(50) ? static_cast<int>(prng.between(2, 8)) : 0);
+    model::QueueSpec top =
+        queue(fmt::format("q{}", q + 1), static_cast<std::uint32_t>(prng.between(1, 4)),
+              prng.chance(50) ? static_cast<int>(prng.between(2, 8)) : 0);
     w.queues.push_back(top);
     const auto children = static_cast<int>(prng.between(1, 3));
     for (int c = 0; c < children; ++c) {

@@ -51,8 +51,7 @@ class Reader {
   }
   static std::int64_t quantity(const YAML::Node& map, const char* key) {
     const YAML::Node value = map[key];
-    if (!value || !value.IsScalar())
-      throw Wrong{line_of(map), fmt::format("`{}` is missing", key)};
+    if (!value || !value.IsScalar()) throw Wrong{line_of(map), fmt::format("`{}` is missing", key)};
     const auto parsed = model::parse_quantity(value.Scalar(), key, model::Scale::Milli);
     if (!parsed) throw Wrong{line_of(value), parsed.error().message};
     return *parsed;

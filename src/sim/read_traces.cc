@@ -168,19 +168,32 @@ struct Rate {
   std::int64_t centi;
 };
 constexpr std::array rates = {
-    Rate{"ResNet-18", "16", 3240},      Rate{"ResNet-18", "32", 2990},
-    Rate{"ResNet-18", "64", 2410},      Rate{"ResNet-18", "128", 1800},
-    Rate{"ResNet-18", "256", 1030},     Rate{"ResNet-50", "16", 1140},
-    Rate{"ResNet-50", "32", 780},       Rate{"ResNet-50", "64", 440},
-    Rate{"ResNet-50", "128", 250},      Rate{"Transformer", "16", 1110},
-    Rate{"Transformer", "32", 1060},    Rate{"Transformer", "64", 860},
-    Rate{"Transformer", "128", 540},    Rate{"Transformer", "256", 160},
-    Rate{"LM", "5", 10900},             Rate{"LM", "10", 8170},
-    Rate{"LM", "20", 6470},             Rate{"LM", "40", 4520},
-    Rate{"LM", "80", 2820},             Rate{"Recommendation", "512", 2330},
-    Rate{"Recommendation", "1024", 1330}, Rate{"Recommendation", "2048", 750},
-    Rate{"Recommendation", "4096", 390}, Rate{"Recommendation", "8192", 280},
-    Rate{"A3C", "", 720},               Rate{"CycleGAN", "", 440},
+    Rate{"ResNet-18", "16", 3240},
+    Rate{"ResNet-18", "32", 2990},
+    Rate{"ResNet-18", "64", 2410},
+    Rate{"ResNet-18", "128", 1800},
+    Rate{"ResNet-18", "256", 1030},
+    Rate{"ResNet-50", "16", 1140},
+    Rate{"ResNet-50", "32", 780},
+    Rate{"ResNet-50", "64", 440},
+    Rate{"ResNet-50", "128", 250},
+    Rate{"Transformer", "16", 1110},
+    Rate{"Transformer", "32", 1060},
+    Rate{"Transformer", "64", 860},
+    Rate{"Transformer", "128", 540},
+    Rate{"Transformer", "256", 160},
+    Rate{"LM", "5", 10900},
+    Rate{"LM", "10", 8170},
+    Rate{"LM", "20", 6470},
+    Rate{"LM", "40", 4520},
+    Rate{"LM", "80", 2820},
+    Rate{"Recommendation", "512", 2330},
+    Rate{"Recommendation", "1024", 1330},
+    Rate{"Recommendation", "2048", 750},
+    Rate{"Recommendation", "4096", 390},
+    Rate{"Recommendation", "8192", 280},
+    Rate{"A3C", "", 720},
+    Rate{"CycleGAN", "", 440},
 };
 
 /// "ResNet-18 (batch size 16)" is model ResNet-18 with batch 16.
@@ -207,8 +220,8 @@ Result<SimJob> read_gavel_job(std::string_view row, const std::string& source, s
   if (!rate) return wrong(source, line, fmt::format("unknown job type: {}", fields[0]));
   const auto steps = parse_int(fields[4], "total_steps", 0, std::int64_t{1} << 40);
   if (!steps) return wrong(source, line, steps.error().message);
-  const auto arrival = parse_int(fields[5].substr(0, fields[5].find('.')), "arrival_time", 0,
-                                 std::int64_t{1} << 40);
+  const auto arrival =
+      parse_int(fields[5].substr(0, fields[5].find('.')), "arrival_time", 0, std::int64_t{1} << 40);
   if (!arrival) return wrong(source, line, arrival.error().message);
   const auto gpus = parse_int(fields[6], "scale_factor", 1, 4096);
   if (!gpus) return wrong(source, line, gpus.error().message);
@@ -237,8 +250,7 @@ Result<Workload> read_openb(const OpenbFiles& files) {
   if (const Status nodes = read_nodes(w, files); !nodes) return nodes.error();
   const auto csv = Csv::parse(files.pods, files.pods_name);
   if (!csv) return csv.error();
-  if (const auto column =
-          csv->missing({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
+  if (const auto column = csv->missing({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
       !column.empty()) {
     return wrong(files.pods_name, 1, fmt::format("not an openb pod list: no column {}", column));
   }

@@ -8,8 +8,9 @@
 
 namespace muster::sim {
 
-/// One job per pod: arrives at its creation, runs from scheduled to deleted. Pods without times (the
-/// multigpu lists) arrive a second apart and run for an hour. `nodes` is the text of a node list.
+/// One job per pod: arrives at its creation, runs from scheduled to deleted. Pods without times
+/// (the multigpu lists) arrive a second apart and run for an hour. `nodes` is the text of a node
+/// list.
 struct OpenbFiles {
   std::string pods;
   std::string pods_name;
@@ -18,8 +19,8 @@ struct OpenbFiles {
 };
 Result<Workload> read_openb(const OpenbFiles& files);
 
-/// Whole GPUs, run time from steps and the rate of the model on a V100. The fleet has `gpus` GPUs in
-/// nodes of eight; 0: the mean demand of the trace, a third more, and at least the largest job.
+/// Whole GPUs, run time from steps and the rate of the model on a V100. The fleet has `gpus` GPUs
+/// in nodes of eight; 0: the mean demand of the trace, a third more, and at least the largest job.
 Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus);
 
 }  // namespace muster::sim

@@ -5,8 +5,7 @@
 
 namespace muster::sim {
 
-Record::Record(const Workload& workload)
-    : workload_(workload), counts_(workload.jobs.size()) {
+Record::Record(const Workload& workload) : workload_(workload), counts_(workload.jobs.size()) {
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     index_.emplace(workload.jobs[i].spec.id, static_cast<std::uint32_t>(i));
   }

@@ -178,7 +178,7 @@ Result<std::string> Scenario::estimate(Args& args) {
   if (const Status ok = args.finish(); !ok) return ok.error();
   const sched::JobSlot slot = world_.find_job(id);
   if (slot.is_none()) return invalid(fmt::format("unknown job '{}'", id));
-  const sched::Estimate e = sched::estimate(world_, slot, policy_, now_);
+  const sched::Estimate e = sched::expected_start(world_, agenda_, policy_, slot, now_);
   return fmt::format("{} {} between {} and {}\n", id, since_now(e.expected), since_now(e.low), since_now(e.high));
 }
 

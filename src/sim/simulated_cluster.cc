@@ -50,13 +50,12 @@ void SimulatedCluster::act(const ports::Action& action) {
 }
 
 model::StartFailed SimulatedCluster::start_failed(const ports::Attempt& attempt) const {
-  return {attempt.job, attempt.number,
-          s_.timeline.now() + s_.workload.policy.start_retry_pause};
+  return {attempt.job, attempt.number, s_.timeline.now() + s_.workload.policy.start_retry_pause};
 }
 
 void SimulatedCluster::create(const ports::Action& action, Group& group) {
-  bool possible = s_.faults == nullptr ||
-                  !s_.faults->hits(s_.faults->mix().apply_refused, "apply refused");
+  bool possible =
+      s_.faults == nullptr || !s_.faults->hits(s_.faults->mix().apply_refused, "apply refused");
   for (const model::PodPlace& place : action.pods) {
     const auto host = hosts_.find(place.node);
     if (host == hosts_.end())
@@ -72,8 +71,7 @@ void SimulatedCluster::create(const ports::Action& action, Group& group) {
   }
   group.phase = Phase::Creating;
   group.pods = action.pods;
-  group.quiet =
-      s_.faults != nullptr && s_.faults->hits(s_.faults->mix().reply_lost, "reply lost");
+  group.quiet = s_.faults != nullptr && s_.faults->hits(s_.faults->mix().reply_lost, "reply lost");
   group.run = s_.record.created(action, index_, s_.timeline.now());
   alive_.insert(action.attempt);
   occupy(action.attempt, group, +1);
@@ -238,8 +236,7 @@ void SimulatedCluster::resync() {
       deliver(model::Started{attempt.job, attempt.number}, Duration{0});
   }
   for (const auto* ended : {&ended_before_, &ended_lately_}) {
-    for (const ports::Attempt& attempt : *ended)
-      deliver(groups_.at(attempt).outcome, Duration{0});
+    for (const ports::Attempt& attempt : *ended) deliver(groups_.at(attempt).outcome, Duration{0});
   }
   ended_before_ = std::move(ended_lately_);
   ended_lately_.clear();

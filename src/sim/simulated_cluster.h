@@ -93,7 +93,7 @@ class SimulatedCluster : public ports::Cluster {
   std::map<std::string, Host> hosts_;
   std::vector<ports::Attempt> ended_lately_;  // since the last resync, and before it: said again
   std::vector<ports::Attempt> ended_before_;  // in two resyncs, because one may be cut off
-  std::deque<model::EventBody> said_;  // the last few, for stale ones
+  std::deque<model::EventBody> said_;         // the last few, for stale ones
   std::deque<model::EventBody> unsent_;
   bool flushing_ = false;
 };

@@ -35,8 +35,8 @@ class Simulation {
         clock_(timeline_),
         record_(workload),
         faults_(mix(options), options.seed ^ 0xfa17),
-        inbox_(std::max<std::size_t>(
-            8, faults_.mix().tiny_inbox > 0 ? static_cast<std::size_t>(faults_.mix().tiny_inbox)
+        inbox_(std::max<std::size_t>(8, faults_.mix().tiny_inbox > 0
+                                            ? static_cast<std::size_t>(faults_.mix().tiny_inbox)
                                             : inbox_capacity)) {
     for (std::uint32_t i = 0; i < workload.clusters.size(); ++i) {
       clusters_.push_back(std::make_unique<SimulatedCluster>(
@@ -114,7 +114,8 @@ class Simulation {
         ask(model::JobSubmitted{workload_.jobs[i].spec, i + 1});
       });
       if (!job.cancel.is_never())
-        timeline_.at(job.cancel, [this, i] { ask(model::JobCancelled{workload_.jobs[i].spec.id}); });
+        timeline_.at(job.cancel,
+                     [this, i] { ask(model::JobCancelled{workload_.jobs[i].spec.id}); });
     }
   }
 
@@ -216,9 +217,8 @@ class Simulation {
       faults_.count("partition");
       SimulatedCluster& cluster = *clusters_[faults_.prng().below(clusters_.size())];
       cluster.set_reachable(false);
-      timeline_.after(milliseconds(faults_.prng().between(1'000, 1'200'000)), [&cluster] {
-        cluster.set_reachable(true);
-      });
+      timeline_.after(milliseconds(faults_.prng().between(1'000, 1'200'000)),
+                      [&cluster] { cluster.set_reachable(true); });
       partition_later();
     });
   }
@@ -256,9 +256,9 @@ class Simulation {
       return;
     }
     next_look_ = report.more ? clock_.now() : report.next_look;
-    const bool every = options_.faults || (options_.check_every > 0 &&
-                                           outcome_.steps % static_cast<std::uint64_t>(
-                                                                options_.check_every) == 0);
+    const bool every =
+        options_.faults || (options_.check_every > 0 &&
+                            outcome_.steps % static_cast<std::uint64_t>(options_.check_every) == 0);
     if (every) check(check_step(*loop_, record_, accepted_.size()));
     if (outcome_.steps % 2000 == 0 && options_.progress) progress();
   }
@@ -319,8 +319,8 @@ class Simulation {
   }
 
   void progress() const {
-    options_.progress({timeline_.now(), workload_.jobs.size(), submitted_, record_.alive(),
-                       ended_jobs()});
+    options_.progress(
+        {timeline_.now(), workload_.jobs.size(), submitted_, record_.alive(), ended_jobs()});
   }
 
   // ---- the end
@@ -357,12 +357,6 @@ class Simulation {
       const sched::Job& job = world.job(sched::JobSlot{static_cast<std::uint32_t>(i)});
       if (model::is_final(job.state)) continue;
       waiting += fmt::format(" {}({})", job.id, model::to_text(job.state));
-      fmt::print("DEBUG {} {} verdict {} orphans {} resv {} outbox {}\n", job.id, job.attempt,
-                 sched::verdict(world, loop_->agenda(), sched::JobSlot{static_cast<std::uint32_t>(i)}, clock_.now()).index(),
-                 world.orphans().size(), world.reservation_count(), loop_->outbox().size());
-      for (const auto& r : world.reservations()) if (!r.job.is_none()) fmt::print("   resv {} start {} pre {} now {} queue {} strat {} verdict {} prio {} line {}; this queue {} prio {}\n", world.job(r.job).id, r.start.ms, r.preempting, clock_.now().ms, world.quota[world.job(r.job).queue].name, (int)world.quota[world.job(r.job).queue].strategy, sched::verdict(world, loop_->agenda(), r.job, clock_.now()).index(), world.job(r.job).priority, world.job(r.job).line.v, world.quota[job.queue].name, job.priority);
-      for (auto id : world.fleet.by_name()) fmt::print("  {} health {} active {}\n", world.fleet.cluster(id).spec.name, (int)world.fleet.cluster(id).health, world.active_in(id).size());
-      for (auto id : world.fleet.by_name()) for (auto n : world.fleet.cluster(id).nodes) fmt::print("   {} seen {} ready {} cpu {} pods {} hidden {} cls {}\n", world.fleet.node(n).spec.name, world.fleet.node(n).seen, world.fleet.node(n).spec.ready, world.fleet.node(n).cpu, world.fleet.node(n).pods.size(), world.fleet.node(n).hidden, world.fleet.node(n).cls.is_none());
       ++shown;
     }
     check(fmt::format("liveness: {} of {} jobs ended{}:{}", ended_jobs(), workload_.jobs.size(),

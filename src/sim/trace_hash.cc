@@ -18,9 +18,7 @@ struct Fields {
     for (const std::string& node : e.nodes) h.add(node);
   }
   void operator()(const model::GivenUp& e) const { h.add(e.job).add(static_cast<int>(e.why)); }
-  void operator()(const model::Finished& e) const {
-    h.add(e.job).add(e.attempt).add(e.success);
-  }
+  void operator()(const model::Finished& e) const { h.add(e.job).add(e.attempt).add(e.success); }
   void operator()(const model::JobSubmitted& e) const { h.add(e.spec.id); }
   template <typename Body>
   void operator()(const Body& e) const {

@@ -62,8 +62,8 @@ struct Workload {
 
 struct GenerateOptions {
   std::uint64_t seed = 1;
-  int jobs = 0;       // 0: as many as the generator likes
-  Duration span{0};   // over which jobs arrive; 0: as the generator likes
+  int jobs = 0;      // 0: as many as the generator likes
+  Duration span{0};  // over which jobs arrive; 0: as the generator likes
 };
 
 /// Two clusters, three queues, about 200 jobs, a node that fails and an urgent gang.

@@ -33,7 +33,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 /// Runs `work` in a child process, because a failed MUSTER_CHECK ends the process it happens in.
 /// Returns what it wrote, and how the child ended if that was not by itself.
 template <typename Work>
-std::string in_child(const Work& work) {
+std::string in_child(const Work& work, bool quiet = false) {
   int ends[2];
   if (pipe(ends) != 0) return "pipe failed";
   std::fflush(nullptr);
@@ -41,6 +41,7 @@ std::string in_child(const Work& work) {
   if (child == 0) {
     close(ends[0]);
     alarm(hang_seconds);
+    if (quiet) (void)!std::freopen("/dev/null", "w", stderr);
     const std::string text = work();
     std::size_t at = 0;
     while (at < text.size()) {
@@ -109,7 +110,7 @@ void report(std::uint64_t seed, int lines, const std::string& wrong) {
   const std::string kind = kind_of(wrong);
   std::string shrunk_wrong = wrong;
   const History shrunk = shrink(random_history(seed, lines), [&](const History& less) {
-    const std::string now = in_child([&] { return first_wrong(less); });
+    const std::string now = in_child([&] { return first_wrong(less); }, /*quiet=*/true);
     const bool same = !now.empty() && kind_of(now) == kind;
     if (same) shrunk_wrong = now;
     return same;

@@ -1,0 +1,393 @@
+#include "apps/muster/bench.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/engine_measure.h"
+#include "sim/fleet_generator.h"
+
+namespace muster::app {
+namespace {
+
+using sim::EngineRun;
+using sim::FleetGenerator;
+using sim::FleetSize;
+using sim::GrowthPoint;
+
+constexpr int used_percent = 60;
+
+struct Options {
+  FleetSize size;
+  std::int64_t events = 2'000;
+  std::int64_t growth_events = 1'000;
+  bool no_growth = false;
+  std::string output = "text";
+};
+
+/// Everything `bench plan` measures; the growth points stay empty when they were not asked for.
+struct Report {
+  sim::FillMeasure empty;
+  sim::FillMeasure used;
+  sim::EventMeasure event;
+  sim::NoMeasure no;
+  sim::DeterminismMeasure same;
+  sim::MachineLimits machine;
+  std::vector<GrowthPoint> growth;
+  double submit_us = 0;  // a job
+  double first_plan_wall_s = 0;
+  double bytes_per_waiting_job = 0;
+  double bytes_with_caches = 0;
+  std::size_t shapes = 0;
+  std::size_t pod_shapes = 0;
+  std::size_t lines = 0;
+  std::size_t node_classes = 0;  // of the full fleet
+  std::size_t used_node_classes = 0;
+};
+
+/// Shown on a terminal only.
+void progress(std::string_view what) {
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K{} ", what);
+}
+
+std::int64_t heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+}
+
+double per_job(std::int64_t bytes, std::int64_t jobs) {
+  return static_cast<double>(bytes) / static_cast<double>(jobs);
+}
+
+// ----------------------------------------------------------------------------------------- runs
+
+void measure_empty_fleet(const Options& options, const FleetGenerator& generator, Report& report) {
+  EngineRun run(generator, sched::Policy{}, Time{0});
+  progress("an empty fleet: nodes and queues");
+  run.load_fleet();
+  report.machine = sim::measure_machine(run.world());
+  progress("an empty fleet: submitting");
+  const std::int64_t before = heap_bytes();
+  report.submit_us =
+      run.submit(0, options.size.jobs) * 1e6 / static_cast<double>(options.size.jobs);
+  report.bytes_per_waiting_job = per_job(heap_bytes() - before, options.size.jobs);
+  report.lines = run.lines_waiting();
+  progress("an empty fleet: the first plan");
+  const auto start = std::chrono::steady_clock::now();
+  report.empty = run.fill();
+  report.first_plan_wall_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.bytes_with_caches = per_job(heap_bytes() - before, options.size.jobs);
+  report.shapes = run.world().shapes.size();
+  report.pod_shapes = run.world().shapes.pod_count();
+  report.node_classes = run.world().fleet.class_count();
+  Prng prng(options.size.seed);
+  progress("a full fleet: one job ends, again and again");
+  run.end_jobs(options.events / 10, prng);  // the plans after the first one settle what it left
+  report.event = run.end_jobs(options.events, prng);
+  progress("a full fleet: saying no");
+  report.no = run.say_no();
+}
+
+void measure_used_fleet(const Options& options, const FleetGenerator& generator, Report& report) {
+  EngineRun run(generator, sched::Policy{}, Time{0});
+  progress("a used fleet: foreign pods");
+  run.load_fleet();
+  run.occupy(used_percent);
+  progress("a used fleet: submitting");
+  run.submit(0, options.size.jobs);
+  progress("a used fleet: the first plan");
+  report.used = run.fill();
+  report.used_node_classes = run.world().fleet.class_count();
+}
+
+/// Five points from a quarter of the fleet to four times it.
+std::vector<GrowthPoint> measure_growth(const Options& options) {
+  std::vector<GrowthPoint> points;
+  for (int i = 0; i < 5; ++i) {
+    FleetSize size = options.size;
+    size.nodes = options.size.nodes / 4 << i;
+    size.jobs = options.size.jobs / 4 << i;
+    progress(fmt::format("growth: {} nodes, {} jobs", size.nodes, size.jobs));
+    points.push_back(sim::measure_growth_point(size, options.growth_events));
+  }
+  return points;
+}
+
+// ------------------------------------------------------------------------------------------ text
+
+struct Row {
+  std::string what;
+  std::string measured;
+  std::string reach;
+  std::optional<bool> ok;
+};
+
+void print(const std::vector<Row>& rows) {
+  fmt::print("{:<46} {:>16}   {:<18} {}\n", "measure", "measured", "reach", "ok");
+  for (const Row& row : rows) {
+    const std::string_view ok = !row.ok ? "" : *row.ok ? "yes" : "NO";
+    fmt::print("{:<46} {:>16}   {:<18} {}\n", row.what, row.measured, row.reach, ok);
+  }
+}
+
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+Row at_least(std::string what, double value, double reach) {
+  return {std::move(what), grouped(value), fmt::format(">= {}", grouped(reach)), value >= reach};
+}
+
+Row at_most(std::string what, double value, double reach, std::string_view unit, int digits) {
+  return {std::move(what), fmt::format("{:.{}f} {}", value, digits, unit),
+          fmt::format("<= {} {}", reach, unit), value <= reach};
+}
+
+Row plain(std::string what, std::string measured) {
+  return {std::move(what), std::move(measured), "", std::nullopt};
+}
+
+std::vector<Row> fill_rows(const Report& r) {
+  return {
+      at_least("empty fleet: gangs placed per second", r.empty.gangs_per_s(), 20'000),
+      plain("  pods placed per second", grouped(r.empty.pods_per_s())),
+      plain("  gangs, pods, GPUs placed",
+            fmt::format("{} {} {}", r.empty.gangs, r.empty.pods, r.empty.gpus)),
+      at_most("  first plan, every line has its verdict", r.empty.plan_s, 3, "s", 3),
+      plain("  jobs without a verdict", fmt::format("{}", r.empty.unanswered)),
+      plain("  applying its decisions", fmt::format("{:.3f} s", r.empty.apply_s)),
+      at_least("used fleet: gangs placed per second", r.used.gangs_per_s(), 10'000),
+      plain("  pods placed per second", grouped(r.used.pods_per_s())),
+      plain("  gangs, pods, GPUs placed",
+            fmt::format("{} {} {}", r.used.gangs, r.used.pods, r.used.gpus)),
+      plain("  first plan", fmt::format("{:.3f} s", r.used.plan_s)),
+  };
+}
+
+std::vector<Row> event_rows(const Report& r) {
+  return {
+      plain("a job ends: p50 per placement", fmt::format("{:.1f} us", r.event.p50_us)),
+      at_most("  p99 per placement", r.event.p99_us, 1000, "us", 1),
+      plain("  max per placement", fmt::format("{:.1f} us", r.event.max_us)),
+      plain("  whole event p50, p99, max",
+            fmt::format("{:.0f} {:.0f} {:.0f} us", r.event.whole_p50_us, r.event.whole_p99_us,
+                        r.event.whole_max_us)),
+      plain("  events, placements, lines tried",
+            fmt::format("{} {} {}", r.event.events, r.event.placements, r.event.tried)),
+      at_most("memory per waiting job", r.bytes_per_waiting_job, 1024, "B", 0),
+      plain("  with running jobs, agenda and caches", fmt::format("{:.0f} B", r.bytes_with_caches)),
+      at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
+      plain("  median", fmt::format("{:.3f} ms", r.no.median_ms)),
+      plain("  with a label nobody asked for before", fmt::format("{:.3f} ms", r.no.new_label_ms)),
+      at_most("  counterfactuals, worst", r.no.counterfactuals_ms, 10, "ms", 3),
+      {"determinism: plans of 5 arrival orders equal", r.same.same ? "equal" : "differ", "equal",
+       r.same.same},
+  };
+}
+
+std::vector<Row> machine_rows(const Report& r) {
+  return {
+      plain("shapes, pod shapes, lines", fmt::format("{} {} {}", r.shapes, r.pod_shapes, r.lines)),
+      plain("node classes: full fleet, used fleet",
+            fmt::format("{} {}", r.node_classes, r.used_node_classes)),
+      plain("submitting a job", fmt::format("{:.2f} us", r.submit_us)),
+      plain("this machine: scan of the node table",
+            fmt::format("{:.1f} ns/node", r.machine.scan_ns_per_node)),
+      plain("this machine: memory copy", fmt::format("{:.1f} GB/s", r.machine.copy_gb_per_s)),
+      plain("this machine: hash map lookups", grouped(r.machine.lookups_per_s) + "/s"),
+  };
+}
+
+void print_growth(const std::vector<GrowthPoint>& points) {
+  fmt::print("\n{:>8} {:>10} {:>16} {:>16}\n", "nodes", "jobs", "event p50 us", "event max us");
+  for (const GrowthPoint& p : points) {
+    fmt::print("{:>8} {:>10} {:>16.1f} {:>16.1f}\n", p.nodes, p.jobs, p.event_p50_us,
+               p.event_max_us);
+  }
+  const double slope = sim::growth_exponent(points);
+  fmt::print("growth exponent {:.3f}   reach < 0.3   {}\n", slope, slope < 0.3 ? "yes" : "NO");
+}
+
+// ------------------------------------------------------------------------------------------ json
+
+boost::json::array json_of(const std::vector<GrowthPoint>& points) {
+  boost::json::array out;
+  for (const GrowthPoint& p : points) {
+    out.push_back(boost::json::object{{"nodes", p.nodes},
+                                      {"jobs", p.jobs},
+                                      {"event_p50_us", p.event_p50_us},
+                                      {"event_max_us", p.event_max_us}});
+  }
+  return out;
+}
+
+void add_growth(boost::json::object& out, const std::vector<GrowthPoint>& points) {
+  if (points.empty()) {
+    out["growth_exponent"] = nullptr;
+    return;
+  }
+  out["growth_exponent"] = sim::growth_exponent(points);
+  out["growth"] = json_of(points);
+}
+
+boost::json::object json_of(const Options& o, const Report& r) {
+  boost::json::object out = {
+      {"nodes", o.size.nodes},
+      {"jobs", o.size.jobs},
+      {"queues", o.size.queues},
+      {"clusters", o.size.clusters},
+      {"seed", o.size.seed},
+      {"clock", "processor time of one thread"},
+      {"gangs_per_s", r.empty.gangs_per_s()},
+      {"pods_per_s", r.empty.pods_per_s()},
+      {"gangs_placed", r.empty.gangs},
+      {"pods_placed", r.empty.pods},
+      {"first_plan_s", r.empty.plan_s},
+      {"first_plan_wall_s", r.first_plan_wall_s},
+      {"first_apply_s", r.empty.apply_s},
+      {"jobs_without_verdict", r.empty.unanswered},
+      {"used_gangs_per_s", r.used.gangs_per_s()},
+      {"used_pods_per_s", r.used.pods_per_s()},
+      {"used_gangs_placed", r.used.gangs},
+      {"used_plan_s", r.used.plan_s},
+      {"events", r.event.events},
+      {"event_placements", r.event.placements},
+      {"event_p50_us", r.event.p50_us},
+      {"event_p99_us", r.event.p99_us},
+      {"event_max_us", r.event.max_us},
+      {"event_whole_p50_us", r.event.whole_p50_us},
+      {"event_whole_p99_us", r.event.whole_p99_us},
+      {"event_whole_max_us", r.event.whole_max_us},
+      {"bytes_per_waiting_job", r.bytes_per_waiting_job},
+      {"bytes_per_waiting_job_with_caches", r.bytes_with_caches},
+      {"no_verdict_ms", r.no.worst_ms},
+      {"no_verdict_median_ms", r.no.median_ms},
+      {"no_verdict_new_label_ms", r.no.new_label_ms},
+      {"no_counterfactuals_ms", r.no.counterfactuals_ms},
+      {"no_wrong", r.no.wrong},
+      {"deterministic", r.same.same},
+      {"plan_hash", fmt::format("{:016x}", r.same.plan_hash)},
+      {"shapes", r.shapes},
+      {"pod_shapes", r.pod_shapes},
+      {"lines", r.lines},
+      {"node_classes", r.node_classes},
+      {"used_node_classes", r.used_node_classes},
+      {"submit_us", r.submit_us},
+      {"machine_scan_ns_per_node", r.machine.scan_ns_per_node},
+      {"machine_copy_gb_per_s", r.machine.copy_gb_per_s},
+      {"machine_lookups_per_s", r.machine.lookups_per_s},
+  };
+  add_growth(out, r.growth);
+  return out;
+}
+
+// -------------------------------------------------------------------------------------- commands
+
+void check_sizes(const Options& options) {
+  if (options.size.nodes / 4 < options.size.clusters)
+    throw CLI::ValidationError("--clusters: at least four nodes a cluster");
+}
+
+void run_plan(const Options& options) {
+  check_sizes(options);
+  Report report;
+  {
+    const FleetGenerator generator(options.size, Time{0});
+    measure_empty_fleet(options, generator, report);
+    measure_used_fleet(options, generator, report);
+  }
+  progress("determinism");
+  report.same = sim::measure_determinism(options.size.seed);
+  if (!options.no_growth) report.growth = measure_growth(options);
+  progress("");
+  if (options.output == "json") {
+    fmt::print("{}\n", boost::json::serialize(json_of(options, report)));
+    return;
+  }
+  fmt::print(
+      "{} nodes in {} clusters, {} jobs in {} queues, seed {}; processor time of one thread\n\n",
+      options.size.nodes, options.size.clusters, options.size.jobs, options.size.queues,
+      options.size.seed);
+  std::vector<Row> rows = fill_rows(report);
+  for (Row& row : event_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
+  print(rows);
+  if (!report.no.wrong.empty()) fmt::print("saying no: {}\n", report.no.wrong);
+  if (!report.growth.empty()) print_growth(report.growth);
+}
+
+void run_growth(const Options& options) {
+  check_sizes(options);
+  const std::vector<GrowthPoint> points = measure_growth(options);
+  progress("");
+  if (options.output == "json") {
+    boost::json::object out;
+    add_growth(out, points);
+    fmt::print("{}\n", boost::json::serialize(out));
+  } else {
+    print_growth(points);
+  }
+}
+
+void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+  FleetSize& size = options->size;
+  command.add_option("--nodes", size.nodes, "Nodes of 8 GPUs")
+      ->check(CLI::Range(4, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--jobs", size.jobs, "Waiting jobs")
+      ->check(CLI::Range(4, 100'000'000))
+      ->capture_default_str();
+  command.add_option("--queues", size.queues, "Queues of the lowest of three levels")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--clusters", size.clusters, "Clusters")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_option("--seed", size.seed, "Of the generated fleet")->capture_default_str();
+  command
+      .add_option("--guaranteed", size.guaranteed_percent,
+                  "Percent of the fleet's GPUs promised to the top queues")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command.add_option("--growth-events", options->growth_events, "Jobs that end at each point")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("-o,--output", options->output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* bench = app.add_subcommand("bench", "What the engine reaches on this machine");
+  bench->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+  CLI::App* plan = bench->add_subcommand(
+      "plan", "Filling an empty and a used fleet, single events, memory, saying no, growth");
+  add_options(*plan, options);
+  plan->add_option("--events", options->events, "Jobs that end on the full fleet")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  plan->add_flag("--no-growth", options->no_growth, "Leave out the five sizes of `bench growth`");
+  plan->callback([options] { run_plan(*options); });
+  CLI::App* growth = bench->add_subcommand(
+      "growth", "Time of one event on fleets from a quarter of --nodes and --jobs to four times");
+  add_options(*growth, options);
+  growth->callback([options] { run_growth(*options); });
+}
+
+}  // namespace muster::app

@@ -1,0 +1,10 @@
+// `muster bench`: what the engine reaches on this machine, beside what it must reach.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+void add_bench(CLI::App& app);
+
+}  // namespace muster::app

@@ -1,0 +1,141 @@
+#include "sched/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "sched/testing/site.h"
+
+namespace muster::sched {
+namespace {
+
+using testing::job_spec;
+using testing::node_spec;
+using testing::Site;
+
+struct Desk : Site {
+  Desk() {
+    cluster("a");
+    node("a", node_spec("n", 8));
+    queue("q");
+  }
+  model::JobSpec named(const std::string& id, Duration limit) {
+    model::JobSpec spec = job_spec(id, "q", 1, 1);
+    spec.name = "train";
+    spec.run_limit = limit;
+    return spec;
+  }
+  /// A job called "train" that ran this long.
+  void ran(const std::string& id, Duration time) {
+    submit(named(id, Duration{0}));
+    plan();
+    now = now + time;
+    apply(model::Finished{id, 1, true});
+  }
+};
+
+TEST(Estimate, RunTimeIsWhatWasLearnedButNeverMoreThanTheLimit) {
+  struct Row {
+    std::vector<int> past_minutes;
+    int limit_minutes;  // 0: none
+    int expected_minutes;
+  };
+  const Row rows[] = {{{}, 0, 24 * 60}, {{}, 30, 30},   {{10}, 0, 10},
+                      {{10}, 30, 10},   {{50}, 30, 30}, {{10, 20, 30, 40}, 0, 30}};
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    Desk desk;
+    for (std::size_t j = 0; j < rows[i].past_minutes.size(); ++j)
+      desk.ran("old" + std::to_string(j), minutes(rows[i].past_minutes[j]));
+    desk.submit(desk.named("new", minutes(rows[i].limit_minutes)));
+    EXPECT_EQ(expected_run_time(desk.world, desk.job("new"), desk.policy),
+              minutes(rows[i].expected_minutes))
+        << "row " << i;
+  }
+}
+
+TEST(Estimate, AnotherUsersJobsTeachNothing) {
+  Desk desk;
+  desk.ran("old", minutes(5));
+  model::JobSpec spec = desk.named("new", Duration{0});
+  spec.user = "bob";
+  desk.submit(spec);
+  EXPECT_EQ(expected_run_time(desk.world, desk.job("new"), desk.policy),
+            desk.policy.default_run_time);
+}
+
+TEST(Estimate, AJobThatOutlivesItsExpectationGetsTwiceAsLong) {
+  Desk desk;
+  desk.ran("old", minutes(10));
+  desk.submit(desk.named("new", hours(1)));
+  const Time start = desk.now;
+  desk.plan();
+  struct Row {
+    int at_minutes, end_minutes;
+  };
+  for (const Row row :
+       {Row{0, 10}, Row{9, 10}, Row{10, 20}, Row{15, 20}, Row{20, 40}, Row{40, 60}, Row{59, 60}}) {
+    EXPECT_EQ(
+        expected_end(desk.world, desk.job("new"), desk.policy, start + minutes(row.at_minutes)),
+        start + minutes(row.end_minutes))
+        << row.at_minutes;
+  }
+  const Time late = start + minutes(70);
+  EXPECT_GT(expected_end(desk.world, desk.job("new"), desk.policy, late), late)
+      << "even past its limit it ends in the future";
+}
+
+TEST(Estimate, AStoppingJobIsAboutToLeave) {
+  Desk desk;
+  desk.submit(desk.named("new", hours(1)));
+  desk.plan();
+  desk.apply(model::JobCancelled{"new"});
+  EXPECT_EQ(expected_end(desk.world, desk.job("new"), desk.policy, desk.now),
+            desk.now + seconds(1));
+}
+
+TEST(Estimate, AReservationIsTheEstimate) {
+  Desk desk;
+  desk.submit(job_spec("first", "q", 1, 8));
+  model::JobSpec limited = job_spec("second", "q", 1, 8);
+  desk.plan();
+  desk.submit(limited);
+  desk.plan();
+  const Estimate e = estimate(desk.world, desk.world.find_job("second"), desk.policy, desk.now);
+  EXPECT_EQ(e.expected, desk.now + desk.policy.default_run_time);
+  EXPECT_LE(e.low, e.expected);
+  EXPECT_GE(e.high, e.expected);
+}
+
+TEST(Estimate, TheBandAlwaysHoldsTheExpectedStart) {
+  Desk desk;
+  for (int i = 0; i < 40; ++i) desk.submit(job_spec("j" + std::to_string(i), "q", 1, 3));
+  desk.plan();
+  for (int i = 0; i < 40; ++i) {
+    const Estimate e =
+        estimate(desk.world, desk.world.find_job("j" + std::to_string(i)), desk.policy, desk.now);
+    EXPECT_LE(e.low, e.expected);
+    EXPECT_LE(e.expected, e.high);
+    EXPECT_GE(e.low, desk.now);
+  }
+}
+
+TEST(Estimate, ScoresCountOnlyFirstStarts) {
+  EstimateScore score;
+  Job job;
+  job.submitted = Time{0};
+  job.first_low = Time{50};
+  job.first_expected = Time{100};
+  job.first_high = Time{200};
+  score_estimate(score, job, Time{40});
+  score_estimate(score, job, Time{100});
+  score_estimate(score, job, Time{200});
+  score_estimate(score, job, Time{201});
+  job.attempt = 1;
+  score_estimate(score, job, Time{100});
+  EXPECT_EQ(score.scored, 4u);
+  EXPECT_EQ(score.early, 1u);
+  EXPECT_EQ(score.inside_band, 2u);
+  EXPECT_EQ(score.late, 1u);
+  EXPECT_EQ(score.error_sum_ms, 60 + 0 + 100 + 101);
+}
+
+}  // namespace
+}  // namespace muster::sched

@@ -1,0 +1,115 @@
+#include "sched/room_walk.h"
+
+#include <algorithm>
+
+namespace muster::sched {
+
+RoomWalk::RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node,
+                   const Asker& asker)
+    : placer_(placer), venue_(venue), set_(set), asker_(asker) {
+  per_node_ = placer.policy_.rules.has(Rule::PodsPerNode) ? per_node : 0;
+  const Placer::Ask ask{venue, set, per_node, asker_, nullptr};
+  placer.each_class(ask, [&](ClassId cls) {
+    const NodeClass& c = placer.world_.fleet.node_class(cls);
+    if (!placer.open_to(c, ask)) return true;
+    const int pods = placer.cache_.room(placer.world_, placer.policy_, venue.pods[set], cls);
+    room_ += std::int64_t{limited(pods)} * c.size;
+    return true;
+  });
+}
+
+bool RoomWalk::counts(NodeId id) const {
+  const World& world = placer_.world_;
+  const Node& node = world.fleet.node(id);
+  if (node.cls.is_none()) return false;
+  const NodeClass& c = world.fleet.node_class(node.cls);
+  const Placer::Ask ask{venue_, set_, per_node_, asker_, nullptr};
+  const PodShapeRec& pod = world.shapes.pod(venue_.pods[set_]);
+  if (pod.gpus > 0 && world.fleet.profile(c.profile).type != venue_.types[set_]) return false;
+  return placer_.open_to(c, ask) &&
+         placer_.cache_.match(world, placer_.policy_, venue_.pods[set_], c.profile).allowed;
+}
+
+int RoomWalk::pods_on(const Freed& freed) const {
+  const World& world = placer_.world_;
+  const int count = world.fleet.node(freed.node).spec.gpu_count;
+  GpuState gpu;
+  gpu.count = static_cast<std::uint8_t>(count);
+  gpu.free = freed.devices;
+  std::sort(gpu.free.begin(), gpu.free.begin() + count, std::greater<>());
+  for (int d = 0; d < count; ++d) {
+    const std::uint16_t free = gpu.free[static_cast<std::size_t>(d)];
+    gpu.total += free;
+    if (free == 1000) ++gpu.whole;
+  }
+  const Match& match = placer_.cache_.match(world, placer_.policy_, venue_.pods[set_],
+                                            world.fleet.node(freed.node).profile);
+  return limited(pods_that_fit(world.shapes.pod(venue_.pods[set_]), match.each, freed.state, gpu,
+                               placer_.policy_.rules));
+}
+
+void RoomWalk::release(const std::vector<PodOn>& pods) {
+  const World& world = placer_.world_;
+  for (const PodOn& on : pods) {
+    auto [it, is_new] = freed_at_.try_emplace(on.node, freed_.size());
+    if (is_new) {
+      if (!counts(on.node)) {
+        freed_at_.erase(it);
+        continue;
+      }
+      const Node& node = world.fleet.node(on.node);
+      Freed f;
+      f.node = on.node;
+      f.state.cpu = node.cpu;
+      f.state.memory = node.memory;
+      f.state.pod_slots = node.pod_slots;
+      f.state.extended = node.extended;
+      f.devices = node.devices;
+      f.pods = pods_on(f);
+      freed_.push_back(std::move(f));
+    }
+    Freed& f = freed_[it->second];
+    const PodShapeRec& pod = world.shapes.pod(on.pod);
+    f.state.cpu += pod.cpu;
+    f.state.memory += pod.memory;
+    ++f.state.pod_slots;
+    for (const auto& [index, amount] : pod.extended) {
+      if (f.state.extended.size() <= index) f.state.extended.resize(index + 1, 0);
+      f.state.extended[index] += amount;
+    }
+    for (std::uint32_t left = on.devices; left != 0; left &= left - 1) {
+      auto& free = f.devices[static_cast<std::size_t>(__builtin_ctz(left))];
+      free = static_cast<std::uint16_t>(std::min(1000, free + on.each));
+    }
+    const int now = pods_on(f);
+    room_ += now - f.pods;
+    f.pods = now;
+  }
+}
+
+std::vector<NodeId> RoomWalk::take(int count) const {
+  const World& world = placer_.world_;
+  std::vector<NodeId> nodes;
+  std::int64_t held = 0;
+  for (const NodeId id : world.fleet.cluster(venue_.cluster).nodes) {
+    if (held >= count) break;
+    if (freed_at_.contains(id) || !counts(id)) continue;
+    const int pods = limited(placer_.cache_.room(world, placer_.policy_, venue_.pods[set_],
+                                                 world.fleet.node(id).cls));
+    if (pods == 0) continue;
+    held += pods;
+    nodes.push_back(id);
+  }
+  for (const Freed& f : freed_) {
+    if (held >= count) break;
+    if (f.pods == 0) continue;
+    held += f.pods;
+    nodes.push_back(f.node);
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return world.fleet.node(a).rank < world.fleet.node(b).rank;
+  });
+  return nodes;
+}
+
+}  // namespace muster::sched

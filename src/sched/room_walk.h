@@ -1,0 +1,44 @@
+// How much room a pod set has in a venue while jobs leave, one after the other, without touching the world.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sched/gang.h"
+
+namespace muster::sched {
+
+class RoomWalk {
+ public:
+  RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node, const Asker& asker);
+
+  std::int64_t room() const { return room_; }
+  /// These pods leave.
+  void release(const std::vector<PodOn>& pods);
+  /// Nodes that hold `count` pods at this point, in the order of their names: those with room already first, then those
+  /// that become free, in the order in which they do.
+  std::vector<NodeId> take(int count) const;
+
+ private:
+  struct Freed {
+    NodeId node;
+    NodeClass state;
+    DeviceFree devices{};
+    int pods = 0;
+  };
+  int limited(int pods) const { return per_node_ > 0 ? std::min(pods, per_node_) : pods; }
+  bool counts(NodeId node) const;
+  int pods_on(const Freed& freed) const;
+
+  Placer& placer_;
+  const Venue& venue_;
+  std::size_t set_;
+  int per_node_;
+  Asker asker_;
+  std::int64_t room_ = 0;
+  std::vector<Freed> freed_;
+  std::map<NodeId, std::size_t> freed_at_;
+};
+
+}  // namespace muster::sched

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Runs `muster bench plan` on a small fleet and looks at the form of what it prints, not at times.
+
+Usage: plan_small.py MUSTER
+"""
+import json
+import subprocess
+import sys
+
+KEYS = """gangs_per_s pods_per_s first_plan_s used_gangs_per_s event_p99_us event_p50_us
+event_max_us
+bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms shapes pod_shapes
+node_classes lines machine_scan_ns_per_node machine_copy_gb_per_s machine_lookups_per_s""".split()
+SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40 --growth-events 10".split()
+
+
+def main():
+    command = [sys.argv[1], "bench", "plan", *SIZE]
+    found = json.loads(subprocess.run([*command, "-o", "json"], check=True, text=True,
+                                      stdout=subprocess.PIPE).stdout)
+    bad = [f"no key {key}" for key in KEYS if not isinstance(found.get(key), (int, float))]
+    if found.get("jobs_without_verdict") != 0:
+        bad.append(f"{found.get('jobs_without_verdict')} waiting jobs have no verdict")
+    if found.get("deterministic") is not True:
+        bad.append("the order of arrival changed the plan")
+    if found.get("no_wrong"):
+        bad.append(f"saying no: {found['no_wrong']}")
+    if not found.get("gangs_placed") or not found.get("event_placements"):
+        bad.append("nothing was placed")
+    text = subprocess.run([*command, "--no-growth"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    if "gangs placed per second" not in text:
+        bad.append("the text has no line of gangs per second")
+    print("\n".join(bad) if bad else "ok")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
