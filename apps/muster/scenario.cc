@@ -32,7 +32,8 @@ std::vector<File> read_files(const std::vector<std::string>& roots) {
       paths.push_back(root);
     } else if (fs::is_directory(root)) {
       for (const auto& entry : fs::recursive_directory_iterator(root)) {
-        if (entry.is_regular_file() && entry.path().extension() == ".scn") paths.push_back(entry.path().string());
+        if (entry.is_regular_file() && entry.path().extension() == ".scn")
+          paths.push_back(entry.path().string());
       }
     } else {
       throw CLI::ValidationError("PATH", fmt::format("no such file or folder: {}", root));
@@ -54,7 +55,8 @@ sched::Rules rules_without(const std::string& name) {
   sched::Rules rules;
   if (name.empty()) return rules;
   const sched::Rule rule = sched::rule_of(name);
-  if (rule == sched::Rule::Count) throw CLI::ValidationError("--without", fmt::format("no rule '{}'", name));
+  if (rule == sched::Rule::Count)
+    throw CLI::ValidationError("--without", fmt::format("no rule '{}'", name));
   rules.without(rule);
   return rules;
 }
@@ -107,8 +109,10 @@ int mutate(const std::vector<std::string>& roots) {
       }
     }
     ++(by.empty() ? missed : noticed);
-    if (by.empty()) fmt::print("NOT NOTICED  {}\n", sched::to_text(rule));
-    else fmt::print("noticed      {:<20} {}\n", sched::to_text(rule), by);
+    if (by.empty())
+      fmt::print("NOT NOTICED  {}\n", sched::to_text(rule));
+    else
+      fmt::print("noticed      {:<20} {}\n", sched::to_text(rule), by);
   }
   fmt::print("{} passed, {} failed, 0 skipped\n", noticed, missed);
   return missed == 0 ? 0 : 1;
@@ -128,14 +132,17 @@ void add_scenario(CLI::App& app) {
   tests->add_option("PATH", options->roots, "files or folders")->capture_default_str();
   tests->add_option("--without", options->without, "switch one rule off by name");
   tests->callback([options] {
-    if (const int code = test(options->roots, options->without); code != 0) throw CLI::RuntimeError(code);
+    if (const int code = test(options->roots, options->without); code != 0)
+      throw CLI::RuntimeError(code);
   });
-  auto* rewrites = scenario->add_subcommand("rewrite", "write the output as it is now into the files");
+  auto* rewrites =
+      scenario->add_subcommand("rewrite", "write the output as it is now into the files");
   rewrites->add_option("PATH", options->roots, "files or folders")->capture_default_str();
   rewrites->callback([options] {
     if (const int code = rewrite(options->roots); code != 0) throw CLI::RuntimeError(code);
   });
-  auto* mutates = scenario->add_subcommand("mutate", "switch each rule off in turn; a scenario must notice");
+  auto* mutates =
+      scenario->add_subcommand("mutate", "switch each rule off in turn; a scenario must notice");
   mutates->add_option("PATH", options->roots, "files or folders")->capture_default_str();
   mutates->callback([options] {
     if (const int code = mutate(options->roots); code != 0) throw CLI::RuntimeError(code);

@@ -19,9 +19,11 @@ const LineState& Agenda::state(LineId line) const {
   return line.index() < lines_.size() ? lines_[line.index()] : untried;
 }
 
-// ---------------------------------------------------------------------------------------------- tournament
+// ----------------------------------------------------------------------------------------------
+// tournament
 
-/// The key of the queue's own lines: of the candidate where it is known, else the best that could be.
+/// The key of the queue's own lines: of the candidate where it is known, else the best that could
+/// be.
 bool Agenda::own_key(const World& world, QueueId id, Key& out) const {
   const QueueState& q = queues_[id.index()];
   const auto& lines = world.lines_of(id);
@@ -35,7 +37,8 @@ bool Agenda::own_key(const World& world, QueueId id, Key& out) const {
     out.tier = !exact || inside_guaranteed(world, line) ? 0 : 1;
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
-  if (rules.has(Rule::PriorityClass)) out.negated_class = -std::int64_t{std::min(line.priority, cap)};
+  if (rules.has(Rule::PriorityClass))
+    out.negated_class = -std::int64_t{std::min(line.priority, cap)};
   return true;
 }
 
@@ -52,7 +55,9 @@ bool Agenda::best_of(const World& world, QueueId id, Key& out) const {
   }
   if (!any) return false;
   const QueueNode& node = world.quota[id];
-  out.share = policy_->rules.has(Rule::FairShare) ? world.quota.share(id, capacity, share_time_, *policy_) : 0;
+  out.share = policy_->rules.has(Rule::FairShare)
+                  ? world.quota.share(id, capacity, share_time_, *policy_)
+                  : 0;
   out.name_rank = node.name_rank;
   out.queue = id;
   return true;
@@ -76,7 +81,8 @@ void Agenda::refresh(const World& world, QueueId from) {
 
 LineId Agenda::next(World& world) {
   LineId line = best_candidate(world);
-  // A placement may have opened (or closed) domains for pods that look at other pods: try those again.
+  // A placement may have opened (or closed) domains for pods that look at other pods: try those
+  // again.
   while (line.is_none() && placed_since_) {
     placed_since_ = false;
     make_relational_due(world);
@@ -100,9 +106,10 @@ void Agenda::make_relational_due(const World& world) {
 }
 
 LineId Agenda::best_candidate(World& world) {
-  while (try_all_ || due_ > 0 || !possible_.empty()) {
+  while (try_all_ || due_ > 0 || reserve_open_ || !possible_.empty()) {
     QueueId id = QuotaTree::root();
-    // Down the tree: at each level the best child, unless the queue's own lines are at least as good.
+    // Down the tree: at each level the best child, unless the queue's own lines are at least as
+    // good.
     while (!queues_[id.index()].children.empty()) {
       const Key& child = *queues_[id.index()].children.begin();
       Key own;
@@ -142,8 +149,8 @@ void Agenda::find_candidate(World& world, QueueId id) {
   }
   q.exact = plan_;
   q.candidate = LineId::none();
-  const bool fifo = world.quota[id].strategy == model::Strategy::Fifo &&
-                    policy_->rules.has(Rule::FifoBlocks);
+  const bool fifo =
+      world.quota[id].strategy == model::Strategy::Fifo && policy_->rules.has(Rule::FifoBlocks);
   if (fifo && q.blocked == plan_) return;
   while (q.scan != lines.end()) {
     const LineId line = q.scan->line;
@@ -160,6 +167,9 @@ void Agenda::find_candidate(World& world, QueueId id) {
     q.candidate = q.scan->line;
   }
   if (q.candidate.is_none()) return;
+  // One that was never reached counts as open work until it is tried.
+  LineState& found = lines_[q.candidate.index()];
+  if (!found.due && std::holds_alternative<NotTried>(found.why)) make_due(q.candidate);
   if (!fifo && policy_->rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
     const LineId inside = first_inside_guarantee(world, id);
     if (!inside.is_none()) q.candidate = inside;
@@ -195,13 +205,18 @@ bool Agenda::is_candidate(const World& world, LineId id) {
   if (s.failed == plan_) return false;
   if (!try_all_ && !s.due && !std::holds_alternative<NotTried>(s.why)) {
     const Line& line = world.line(id);
-    if (!s.parked_at.is_none() || !shapes_[line.shape.index()].possible) return false;
-    if (!may_evict(world, line) && !gained_room(world, line, s)) return false;
+    if (!s.parked_at.is_none()) return false;
+    const bool reserves = reserve_open_ && !holds_reservation(world, s) && may_reserve(world, id);
+    if (!reserves) {
+      if (!shapes_[line.shape.index()].possible) return false;
+      if (!may_evict(world, line) && !gained_room(world, line, s)) return false;
+    }
   }
   return !refuse_at_once(world, id);
 }
 
-/// Its shape was found to have no room in this plan, and it can neither reserve nor evict: no need to try.
+/// Its shape was found to have no room in this plan, and it can neither reserve nor evict: no need
+/// to try.
 bool Agenda::refuse_at_once(const World& world, LineId id) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
@@ -214,10 +229,16 @@ bool Agenda::refuse_at_once(const World& world, LineId id) {
   return true;
 }
 
+bool Agenda::holds_reservation(const World& world, const LineState& state) const {
+  return !state.current.is_none() && !world.job(state.current).reservation.is_none();
+}
+
 bool Agenda::may_reserve(const World& world, LineId line_id) const {
   const Line& line = world.line(line_id);
   if (world.quota[line.queue].strategy == model::Strategy::SkipAhead) return false;
-  if (std::holds_alternative<Infeasible>(why_full(line.shape))) return false;
+  if (std::holds_alternative<Infeasible>(lines_[line_id.index()].why)) return false;
+  if (known_full(line.shape) && std::holds_alternative<Infeasible>(why_full(line.shape)))
+    return false;
   if (!policy_->rules.has(Rule::Reservation)) return false;
   for (const auto& [queue, holder] : has_reservation_) {
     if (queue != line.queue) continue;
@@ -227,7 +248,8 @@ bool Agenda::may_reserve(const World& world, LineId line_id) const {
   return std::min(line.priority, world.quota.cap(line.queue)) > reserve_above_;
 }
 
-/// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed amounts.
+/// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed
+/// amounts.
 bool Agenda::inside_guaranteed(const World& world, const Line& line) const {
   if (world.quota.guarantor(line.queue).is_none()) return false;
   if (line.shape.index() >= venues_known_.size() || !venues_known_[line.shape.index()]) return true;
@@ -256,6 +278,10 @@ void Agenda::rights_changed(const World& world, bool may_evict) {
     lowest = std::min(lowest, priority_class(world, holder, *policy_));
     ++taken;
   }
+  // A place among the reservations has become free: somebody else may take it.
+  if (taken < reservations_) reserve_open_ = true;
+  if (taken >= policy_->reservation_depth) reserve_open_ = false;
+  reservations_ = taken;
   reserve_above_ = taken < policy_->reservation_depth ? std::numeric_limits<int>::min() : lowest;
 }
 
@@ -270,6 +296,8 @@ void Agenda::advance(World& world, LineId id) {
   const auto after = line.jobs.upper_bound({job.seq, job.id});
   if (after != line.jobs.end()) {
     s.current = after->second;
+    s.why = NotTried{};
+    if (!s.due) make_due(id);
     q.moved.insert(rank_of_current(world, id));
   } else {
     s.current = JobSlot::none();
@@ -285,7 +313,6 @@ void Agenda::advance(World& world, LineId id) {
 void Agenda::retry(const World& world, LineId id) {
   if (id.is_none() || lines_.size() <= id.index()) return;
   LineState& s = lines_[id.index()];
-  if (s.failed != plan_) return;
   s.failed = 0;
   make_due(id);
   QueueState& q = queues_[world.line(id).queue.index()];
@@ -319,7 +346,8 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
   if (const auto* over = std::get_if<OverQuota>(&s.why)) {
-    if (waiting_for_quota_.size() <= over->queue.index()) waiting_for_quota_.resize(over->queue.index() + 1);
+    if (waiting_for_quota_.size() <= over->queue.index())
+      waiting_for_quota_.resize(over->queue.index() + 1);
     waiting_for_quota_[over->queue.index()].insert(id);
     s.parked_at = over->queue;
   }
@@ -328,7 +356,8 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   refresh(world, line.queue);
 }
 
-// ---------------------------------------------------------------------------------------------- what changed
+// ----------------------------------------------------------------------------------------------
+// what changed
 
 void Agenda::make_due(LineId id) {
   LineState& s = lines_[id.index()];
@@ -385,7 +414,8 @@ void Agenda::wake_for_quota(const World& world, QueueId queue) {
     for (const LineId line : waiting_for_quota_[id.index()]) {
       const auto& over = std::get<OverQuota>(lines_[line.index()].why);
       const std::size_t r = over.resource.index();
-      if (over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum) continue;
+      if (over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum)
+        continue;
       woken.push_back(line);
     }
     for (const LineId line : woken) {
@@ -412,7 +442,8 @@ void Agenda::take_changes(World& world) {
       continue;
     }
     const JobSlot first = world.first_of(id);
-    if (s.current == first && !std::holds_alternative<NotTried>(s.why)) continue;  // tried in the last plan
+    if (s.current == first && !std::holds_alternative<NotTried>(s.why))
+      continue;  // tried in the last plan
     s.current = first;
     s.why = NotTried{};
     make_due(id);
@@ -461,7 +492,8 @@ void Agenda::list_gained_classes(const World& world) {
     return false;
   });
   std::sort(gained_classes_.begin(), gained_classes_.end());
-  gained_classes_.erase(std::unique(gained_classes_.begin(), gained_classes_.end()), gained_classes_.end());
+  gained_classes_.erase(std::unique(gained_classes_.begin(), gained_classes_.end()),
+                        gained_classes_.end());
   list_possible_shapes(world);
 }
 
@@ -475,7 +507,8 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
     cache.forget_costs();
   }
   Capacity total = world.capacity(policy);
-  const Time tick{policy.share_tick.ms > 0 ? now.ms / policy.share_tick.ms * policy.share_tick.ms : now.ms};
+  const Time tick{policy.share_tick.ms > 0 ? now.ms / policy.share_tick.ms * policy.share_tick.ms
+                                           : now.ms};
   const bool shares_moved = total != capacity || tick != share_time_;
   capacity = std::move(total);
   share_time_ = tick;
@@ -505,10 +538,13 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   world.changes.everything = false;
 }
 
-// ---------------------------------------------------------------------------------------------- gains
+// ----------------------------------------------------------------------------------------------
+// gains
 
-/// Could a node of this class matter to the gang? True too often costs a try in vain; false wrongly would lose a start.
-bool Agenda::class_may_hold(const World& world, const Shape& shape, ClassId cls, bool leaves_in_time) {
+/// Could a node of this class matter to the gang? True too often costs a try in vain; false wrongly
+/// would lose a start.
+bool Agenda::class_may_hold(const World& world, const Shape& shape, ClassId cls,
+                            bool leaves_in_time) {
   const NodeClass& c = world.fleet.node_class(cls);
   const GpuState& gpu = world.fleet.gpu(c.gpu);
   const Cluster& cluster = world.fleet.cluster(c.cluster);
@@ -521,11 +557,14 @@ bool Agenda::class_may_hold(const World& world, const Shape& shape, ClassId cls,
       if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
       if (!cache.match(world, *policy_, set.pod, c.profile).allowed) continue;
       if (!share) {
-        // The set needs room for all its pods in this cluster: count idle devices, of reserved nodes only if open to it.
+        // The set needs room for all its pods in this cluster: count idle devices, of reserved
+        // nodes only if open to it.
         const auto& nodes = leaves_in_time ? cluster.all[type] : cluster.unreserved[type];
         std::int64_t fits = 0;
-        for (std::size_t whole = static_cast<std::size_t>(pod.gpus); whole < nodes.size(); ++whole) {
-          fits += std::int64_t{nodes[whole]} * static_cast<std::int64_t>(whole / static_cast<std::size_t>(pod.gpus));
+        for (std::size_t whole = static_cast<std::size_t>(pod.gpus); whole < nodes.size();
+             ++whole) {
+          fits += std::int64_t{nodes[whole]} *
+                  static_cast<std::int64_t>(whole / static_cast<std::size_t>(pod.gpus));
         }
         if (fits < set.least) continue;
       }
@@ -543,12 +582,13 @@ void Agenda::list_possible_shapes(const World& world) {
   });
 }
 
-/// Could the gained room matter to any line of the shape? Bounds only, so that few lines need a look.
+/// Could the gained room matter to any line of the shape? Bounds only, so that few lines need a
+/// look.
 bool Agenda::shape_possible(const World& world, ShapeId id) {
   const Shape& shape = world.shapes[id];
   const ShapeState& s = shapes_[id.index()];
-  const bool with_victims =
-      may_evict_ && (world.lowest_running_priority() < s.highest_class || world.quota.any_guarantee());
+  const bool with_victims = may_evict_ && (world.lowest_running_priority() < s.highest_class ||
+                                           world.quota.any_guarantee());
   if (with_victims && started_since_) return true;
   return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
     const NodeClass& c = world.fleet.node_class(cls);
@@ -556,17 +596,19 @@ bool Agenda::shape_possible(const World& world, ShapeId id) {
       const Reservation& r = world.reservation(c.reserved);
       const Job& holder = world.job(r.job);
       const bool own = holder.shape == id;
-      const bool open = !r.preempting && (now_ + Duration{s.least_run_ms} <= r.start ||
-                                          priority_class(world, holder, *policy_) < s.highest_class);
+      const bool open =
+          !r.preempting && (now_ + Duration{s.least_run_ms} <= r.start ||
+                            priority_class(world, holder, *policy_) < s.highest_class);
       if (!own && !open) return false;
     }
     if (class_may_hold(world, shape, cls, true)) return true;
     // Room that is too little alone may be enough together with victims.
-    return with_victims && std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
-      const PodShapeRec& pod = world.shapes.pod(set.pod);
-      return (pod.gpus == 0 || world.fleet.gpu(c.gpu).total > 0) &&
-             cache.match(world, *policy_, set.pod, c.profile).allowed;
-    });
+    return with_victims &&
+           std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
+             const PodShapeRec& pod = world.shapes.pod(set.pod);
+             return (pod.gpus == 0 || world.fleet.gpu(c.gpu).total > 0) &&
+                    cache.match(world, *policy_, set.pod, c.profile).allowed;
+           });
   });
 }
 
@@ -590,7 +632,8 @@ bool Agenda::gained_room(const World& world, const Line& line, const LineState& 
   });
 }
 
-// ---------------------------------------------------------------------------------------------- caches
+// ----------------------------------------------------------------------------------------------
+// caches
 
 const Venues& Agenda::venues(World& world, const Policy& policy, ShapeId shape) {
   if (venues_.size() < world.shapes.size()) {

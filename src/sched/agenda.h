@@ -1,13 +1,15 @@
-// Who is next. A tournament over the quota tree finds the best line to try: inside guaranteed amounts first, then the
-// priority class, then at each level of the tree the child with the lowest weighted dominant share, then names; inside a queue
-// the user's priority, then submit order.
+// Who is next. A tournament over the quota tree finds the best line to try: inside guaranteed
+// amounts first, then the priority class, then at each level of the tree the child with the lowest
+// weighted dominant share, then names; inside a queue the user's priority, then submit order.
 //
-// Work follows what changed. A line is a candidate if it was never tried, if the quota or time it waited for has come, or if
-// some node that gained room since the last plan could matter to it. When nothing of that is left the plan is done, however
-// many jobs wait. Keys of queues are kept between plans; a queue's key is only a bound until the queue comes to the top, then
-// its lines are looked through for a real candidate and the key made exact.
+// Work follows what changed. A line is a candidate if it was never tried, if the quota or time it
+// waited for has come, or if some node that gained room since the last plan could matter to it.
+// When nothing of that is left the plan is done, however many jobs wait. Keys of queues are kept
+// between plans; a queue's key is only a bound until the queue comes to the top, then its lines are
+// looked through for a real candidate and the key made exact.
 //
-// The agenda is derived from World and can be dropped at any time: a fresh one tries every line and comes to the same plan.
+// The agenda is derived from World and can be dropped at any time: a fresh one tries every line and
+// comes to the same plan.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +29,13 @@
 namespace muster::sched {
 
 struct LineState {
-  JobSlot current;           // the job the verdict is about, or the one to try next in this plan
+  JobSlot current;  // the job the verdict is about, or the one to try next in this plan
   Why why = NotTried{};
   Time recheck = Time::never();
-  QueueId parked_at;         // quota that said no
-  bool due = false;          // to be tried whether or not nodes gained room
-  std::uint64_t moved = 0;   // plan in which a job of the line was placed: `current` is not the first any more
+  QueueId parked_at;  // quota that said no
+  bool due = false;   // to be tried whether or not nodes gained room
+  std::uint64_t moved =
+      0;  // plan in which a job of the line was placed: `current` is not the first any more
   std::uint64_t failed = 0;  // plan in which it was tried in vain
 };
 
@@ -46,13 +49,15 @@ class Agenda {
   /// The best line to try; none() when nothing is left.
   LineId next(World& world);
   JobSlot current(LineId line) const { return lines_[line.index()].current; }
-  /// The line's current job was placed or given up: go on to its next job. Shares of its queues have changed.
+  /// The line's current job was placed or given up: go on to its next job. Shares of its queues
+  /// have changed.
   void advance(World& world, LineId line);
   /// More jobs stand behind the current one.
   bool has_next(const World& world, LineId line) const;
-  /// Not now, because of this. Looked at again when what it waits for changes, at the latest at `recheck`.
+  /// Not now, because of this. Looked at again when what it waits for changes, at the latest at
+  /// `recheck`.
   void park(World& world, LineId line, Why why, Time recheck = Time::never());
-  /// To be tried again in this plan: it has lost its reservation.
+  /// To be tried (again) in this plan: it has lost its reservation, or its first job is given up.
   void retry(const World& world, LineId line);
 
   /// Somebody may stand lower than the first job of this line: worth a search for victims.
@@ -62,7 +67,8 @@ class Agenda {
 
   const LineState& state(LineId line) const;
   const Venues& venues(World& world, const Policy& policy, ShapeId shape);
-  /// In this plan the shape was found not to fit anywhere for lack of room; placements only make that worse.
+  /// In this plan the shape was found not to fit anywhere for lack of room; placements only make
+  /// that worse.
   bool known_full(ShapeId shape) const;
   void set_known_full(ShapeId shape, Why why);
   const Why& why_full(ShapeId shape) const { return full_[shape.index()].why; }
@@ -78,14 +84,14 @@ class Agenda {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct QueueState {
-    std::set<Key> children;      // those with something to offer
-    bool listed = false;         // its key is in the parent's set
+    std::set<Key> children;  // those with something to offer
+    bool listed = false;     // its key is in the parent's set
     Key key;
-    std::uint64_t exact = 0;     // plan in which `candidate` is right
-    LineId candidate;            // best line of the queue itself
-    std::set<LineRank> moved;    // lines that placed a job in this plan, by their next job
-    std::uint64_t blocked = 0;   // plan in which the first of a fifo queue did not start
-    std::uint64_t scanned = 0;   // plan in which `scan` is right
+    std::uint64_t exact = 0;    // plan in which `candidate` is right
+    LineId candidate;           // best line of the queue itself
+    std::set<LineRank> moved;   // lines that placed a job in this plan, by their next job
+    std::uint64_t blocked = 0;  // plan in which the first of a fifo queue did not start
+    std::uint64_t scanned = 0;  // plan in which `scan` is right
     std::set<LineRank>::const_iterator scan;  // no candidate stands before it
   };
   struct Full {
@@ -112,6 +118,7 @@ class Agenda {
   bool is_candidate(const World& world, LineId line);
   bool refuse_at_once(const World& world, LineId line);
   bool may_reserve(const World& world, LineId line) const;
+  bool holds_reservation(const World& world, const LineState& state) const;
   bool inside_guaranteed(const World& world, const Line& line) const;
   void learn_shape(const World& world, LineId line);
   void list_possible_shapes(const World& world);
@@ -132,24 +139,26 @@ class Agenda {
   std::uint64_t plan_ = 0;
   bool fresh_ = true;
   std::uint64_t version_seen_ = 0;
-  bool placed_since_ = false;        // a placement since relational lines were last tried
-  std::set<LineId> relational_;      // parked lines whose pods look at other pods
-  bool try_all_ = true;              // in this plan every line is a candidate
-  std::size_t due_ = 0;              // lines with `due`
+  bool placed_since_ = false;    // a placement since relational lines were last tried
+  std::set<LineId> relational_;  // parked lines whose pods look at other pods
+  bool try_all_ = true;          // in this plan every line is a candidate
+  std::size_t due_ = 0;          // lines with `due`
   std::vector<LineState> lines_;
   std::vector<QueueState> queues_;
-  std::vector<QueueId> touched_;     // queues whose key a plan has changed
-  std::vector<NodeId> gained_;       // nodes with more room than at the last plan
+  std::vector<QueueId> touched_;  // queues whose key a plan has changed
+  std::vector<NodeId> gained_;    // nodes with more room than at the last plan
   std::vector<ClassId> gained_classes_;
   std::vector<ShapeState> shapes_;
-  std::vector<ShapeId> possible_;    // shapes that gained room may matter to
+  std::vector<ShapeId> possible_;  // shapes that gained room may matter to
   bool may_evict_ = true;
-  int reserve_above_ = 0;            // only jobs above this class can still get a reservation
+  int reservations_ = 0;
+  bool reserve_open_ = false;  // a reservation was given up: another job may take its place
+  int reserve_above_ = 0;      // only jobs above this class can still get a reservation
   std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
-  bool started_since_ = false;       // jobs were placed since the last plan: there may be new victims
+  bool started_since_ = false;  // jobs were placed since the last plan: there may be new victims
   std::vector<std::set<LineId>> waiting_for_quota_;  // by queue
   std::set<std::pair<Time, LineId>> rechecks_;
-  std::deque<Venues> venues_;        // by shape; references stay good while others are added
+  std::deque<Venues> venues_;  // by shape; references stay good while others are added
   std::vector<bool> venues_known_;
   std::size_t types_seen_ = 0;
   std::vector<Full> full_;

@@ -8,7 +8,8 @@
 namespace muster::sched {
 namespace {
 
-/// Takes jobs off their nodes in the order of their ends, as far as asked; puts them back at the end.
+/// Takes jobs off their nodes in the order of their ends, as far as asked; puts them back at the
+/// end.
 class Future {
  public:
   Future(World& world, const std::vector<Departure>& list) : world_(world), list_(list) {}
@@ -39,8 +40,8 @@ struct Prefix {
   std::size_t order = 0;
 };
 
-/// A bound from below for each venue: every set alone has room after that many ends. One walk over the
-/// calendar, without touching the world.
+/// A bound from below for each venue: every set alone has room after that many ends. One walk over
+/// the calendar, without touching the world.
 std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
                            const std::vector<int>& counts, const Asker& asker, Calendar& calendar) {
   std::vector<Prefix> found;
@@ -139,7 +140,8 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
       placer.take_back(*pods);
       return true;
     };
-    // Ends only add room: search the shortest sufficient prefix, first by doubling, then by halving.
+    // Ends only add room: search the shortest sufficient prefix, first by doubling, then by
+    // halving.
     std::size_t worth_trying = list.size();
     while (best && worth_trying > 0 && list[worth_trying - 1].end >= best->start) --worth_trying;
     std::size_t too_few = bound.ended - 1;

@@ -18,8 +18,8 @@ struct Departure {
   const std::vector<PodOn>* pods = nullptr;
 };
 
-/// Expected ends per cluster, soonest first, ties by id: of running jobs and of those placed in this
-/// plan. Looked up when first asked for.
+/// Expected ends per cluster, soonest first, ties by id: of running jobs and of those placed in
+/// this plan. Looked up when first asked for.
 class Calendar {
  public:
   Calendar(const World& world, const Policy& policy, Time now)
@@ -48,8 +48,8 @@ struct FutureFit {
   std::vector<NodeId> nodes;  // in the order of their names
 };
 
-/// The earliest start over all venues, ties by their order. Nothing if the gang never fits beside what
-/// does not end. Nodes reserved for others are not counted on. Leaves the world as it was.
+/// The earliest start over all venues, ties by their order. Nothing if the gang never fits beside
+/// what does not end. Nodes reserved for others are not counted on. Leaves the world as it was.
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
                                       const Shape& shape, const Asker& asker, Calendar& calendar);
 

@@ -336,8 +336,8 @@ void check_held(const World& world, QueueId id, Finding& found) {
   }
 }
 
-/// Use of each queue is what the active jobs below it charge and what is kept for jobs whose victims
-/// are leaving; what is held follows from it.
+/// Use of each queue is what the active jobs below it charge and what is kept for jobs whose
+/// victims are leaving; what is held follows from it.
 void check_quota(const World& world, Finding& found) {
   std::vector<std::map<ResourceId, std::int64_t>> use(world.quota.size());
   const auto charge = [&](QueueId queue, const Charges& charges) {

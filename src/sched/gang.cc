@@ -242,7 +242,8 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
   return true;
 }
 
-/// Sets that match the fewest nodes choose first, so that a picky set does not find its nodes taken.
+/// Sets that match the fewest nodes choose first, so that a picky set does not find its nodes
+/// taken.
 std::vector<std::size_t> Placer::most_demanding_first(const Venue& venue, const Shape& shape) {
   std::vector<std::size_t> order(shape.sets.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -34,22 +34,22 @@ struct Asker {
   int priority = 0;  // class; nodes reserved for a lower one are open too
 };
 
-/// Nodes kept for another job are open to jobs that leave in time and to those of a higher class, but not while that other's
-/// victims are leaving.
+/// Nodes kept for another job are open to jobs that leave in time and to those of a higher class,
+/// but not while that other's victims are leaving.
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
                       const Asker& asker);
 
-/// A quick look at a venue: whether there is room, each set looked at alone. Once there is enough the exact room is not
-/// counted any further.
+/// A quick look at a venue: whether there is room, each set looked at alone. Once there is enough
+/// the exact room is not counted any further.
 struct VenueView {
   int placeable = 0;           // pods of the gang that fit
   std::vector<int> room;       // per set, at most its count
   bool enough = false;         // every set has room for its count
   bool reserved_only = false;  // would be enough if nodes reserved for others were open
   // Filled in by price():
-  std::int64_t cost = 0;       // sum over sets of the best node's cost
-  std::uint32_t rank = 0;      // of the first set's best node, the last tie-break inside a cluster
-  ClassId best;                // of the first set
+  std::int64_t cost = 0;   // sum over sets of the best node's cost
+  std::uint32_t rank = 0;  // of the first set's best node, the last tie-break inside a cluster
+  ClassId best;            // of the first set
 };
 
 class Placer {
@@ -61,7 +61,8 @@ class Placer {
                  const Asker& asker);
   /// The best node of each set and what it costs. Only for a view that found enough room.
   void price(const Venue& venue, const Shape& shape, const Asker& asker, VenueView& view);
-  /// A gang of one pod goes straight to the node price() found. Nothing if the gang is not that simple.
+  /// A gang of one pod goes straight to the node price() found. Nothing if the gang is not that
+  /// simple.
   std::optional<std::vector<PodOn>> place_one(const Venue& venue, const Shape& shape,
                                               const Asker& asker, const VenueView& view);
   /// Occupies nodes for all pods and returns them, or nothing. Undo with take_back().

@@ -32,7 +32,7 @@ struct Active {
   bool stopping = false;
   model::StopWhy stop = model::StopWhy::Priority;
   bool cancelled = false;
-  JobSlot beneficiary;  // the job it is stopped for
+  JobSlot beneficiary;              // the job it is stopped for
   std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster)
 };
 

@@ -60,7 +60,8 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
   if (!job.reservation.is_none()) {  // what is held for it already does not count twice
     for (const Charge& held : world.reservation(job.reservation).charges) {
       for (Charge& c : charges) {
-        if (c.resource == held.resource) c.amount = std::max<std::int64_t>(0, c.amount - held.amount);
+        if (c.resource == held.resource)
+          c.amount = std::max<std::int64_t>(0, c.amount - held.amount);
       }
     }
   }
@@ -72,7 +73,8 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
   return std::nullopt;
 }
 
-std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy, ShapeId id) {
+std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy,
+                                     ShapeId id) {
   const Shape& shape = world.shapes[id];
   const Venues& venues = agenda.venues(world, policy, id);
   if (venues.all.empty()) return std::nullopt;
@@ -80,7 +82,8 @@ std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy&
   for (const Venue& venue : venues.all) {
     int placeable = 0;
     for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-      const std::int64_t room = room_when_empty(world, agenda, policy, venue, i, shape.sets[i].pods_per_node);
+      const std::int64_t room =
+          room_when_empty(world, agenda, policy, venue, i, shape.sets[i].pods_per_node);
       placeable += static_cast<int>(std::min<std::int64_t>(room, shape.sets[i].least));
     }
     if (placeable == shape.least_pods) return std::nullopt;
@@ -89,8 +92,8 @@ std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy&
   return none;
 }
 
-Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy, const Asker& asker,
-                const std::vector<int>& counts) {
+Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy,
+                const Asker& asker, const std::vector<int>& counts) {
   Judgement j;
   const Job& job = world.job(asker.job);
   const Shape& shape = world.shapes[job.shape];
@@ -107,8 +110,8 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   const std::vector<TypeId>* types = nullptr;
   for (const Venue& venue : venues.all) {
     if (types == nullptr || *types != venue.types) {
-      over = over_quota(world, job, world.charges(shape, counts, venue.types, policy), agenda.capacity,
-                        policy.rules);
+      over = over_quota(world, job, world.charges(shape, counts, venue.types, policy),
+                        agenda.capacity, policy.rules);
       types = &venue.types;
     }
     if (over) {
@@ -122,7 +125,8 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     if (c.view.enough) j.candidates.push_back(std::move(c));
   }
   rank_clusters(world, policy, shape, j.candidates);
-  // Room by count may still not be room by rule (spread, topology): then at least one pod does not find a place.
+  // Room by count may still not be room by rule (spread, topology): then at least one pod does not
+  // find a place.
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);
   j.why = none;
   if (reserved_only) j.why = would_delay(world, venues, asker);

@@ -1,4 +1,5 @@
-// Every allowed cluster judged for one gang: the candidates that can take it now, best first, or why there is none.
+// Every allowed cluster judged for one gang: the candidates that can take it now, best first, or
+// why there is none.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ struct Judgement {
 /// The asker of a job that would start now.
 Asker asker_of(const World& world, const Policy& policy, JobSlot job, Time now);
 
-Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy, const Asker& asker,
-                const std::vector<int>& counts);
+Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy,
+                const Asker& asker, const std::vector<int>& counts);
 
 struct Chosen {
   std::size_t candidate = 0;  // index in Judgement::candidates
@@ -35,6 +36,7 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
                                     const Capacity& capacity, const Rules& rules);
 
 /// The verdict if no allowed cluster could hold the gang even with all its nodes empty.
-std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy, ShapeId shape);
+std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy,
+                                     ShapeId shape);
 
 }  // namespace muster::sched

@@ -72,6 +72,7 @@ class Planner {
   void give_up(JobSlot slot, model::FailWhy why) {
     if (!given_up_.insert(slot).second) return;
     plan_.decisions.emplace_back(model::GivenUp{world_.job(slot).id, why});
+    agenda_.retry(world_, world_.job(slot).line);
     const auto it = world_.dependents.find(world_.job(slot).id);
     if (it == world_.dependents.end()) return;
     for (const JobSlot other : it->second) {
@@ -117,7 +118,7 @@ class Planner {
   void find_idle_reservations() {
     for (std::size_t i = 0; i < world_.reservations().size(); ++i) {
       const Reservation& r = world_.reservations()[i];
-      if (r.job.is_none() || r.preempting) continue;
+      if (r.job.is_none() || r.preempting || given_up_.contains(r.job)) continue;
       const model::Health health = world_.fleet.cluster(r.cluster).health;
       const bool useless = health != model::Health::Ready && health != model::Health::Degraded;
       const bool broken = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
@@ -219,8 +220,7 @@ class Planner {
     std::vector<int> full;
     for (const SetRec& set : shape.sets) full.push_back(set.count);
     if (start_with(id, slot, full, asker, why)) return true;
-    if (shape.elastic && policy_.rules.has(Rule::Elastic) &&
-        start_smaller(id, slot, asker)) {
+    if (shape.elastic && policy_.rules.has(Rule::Elastic) && start_smaller(id, slot, asker)) {
       return true;
     }
     if (std::holds_alternative<NoRoom>(why)) {
@@ -306,8 +306,8 @@ class Planner {
       for (const PodOn& pod : pods) {
         if (pod.set != set) continue;
         const model::NodeSpec& node = world_.fleet.node(pod.node).spec;
-        placed.pods.push_back({pod.set, node.name, pod.devices != 0 ? node.gpu_type : "",
-                               pod.devices, pod.each});
+        placed.pods.push_back(
+            {pod.set, node.name, pod.devices != 0 ? node.gpu_type : "", pod.devices, pod.each});
       }
     }
     PlacementScore score{job.id, {}};
@@ -399,7 +399,7 @@ class Planner {
     if (!job.reservation.is_none() && !overdue && !world_.reservation(job.reservation).preempting) {
       const Reservation& kept = world_.reservation(job.reservation);
       why = HasReservation{kept.cluster, kept.start};
-      recheck = kept.start;
+      recheck = std::min(recheck, kept.start);
       return;
     }
     drop_reservation(slot);
@@ -411,7 +411,7 @@ class Planner {
     if (!fit) return;
     add_reservation({slot, fit->cluster, fit->start, false, fit->nodes, {}});
     why = HasReservation{fit->cluster, fit->start};
-    recheck = fit->start;
+    recheck = std::min(recheck, fit->start);
   }
 
   void add_reservation(const Reservation& reservation) {
@@ -513,18 +513,15 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {
 
 Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot slot, Time now) {
   Why why = verdict(world, agenda, slot, now);
-  const bool about_room = std::holds_alternative<NoRoom>(why) ||
-                          std::holds_alternative<WouldDelay>(why) ||
-                          std::holds_alternative<OverQuota>(why) ||
-                          std::holds_alternative<Infeasible>(why) ||
-                          (std::holds_alternative<HasReservation>(why) &&
-                           world.job(slot).reservation.is_none());
+  const bool about_room =
+      std::holds_alternative<NoRoom>(why) || std::holds_alternative<WouldDelay>(why) ||
+      std::holds_alternative<OverQuota>(why) || std::holds_alternative<Infeasible>(why) ||
+      (std::holds_alternative<HasReservation>(why) && world.job(slot).reservation.is_none());
   if (!about_room) return why;
   Placer placer(world, agenda.cache, policy);
   std::vector<int> full;
   for (const SetRec& set : world.shapes[world.job(slot).shape].sets) full.push_back(set.count);
-  Judgement judged =
-      judge(world, agenda, placer, policy, asker_of(world, policy, slot, now), full);
+  Judgement judged = judge(world, agenda, placer, policy, asker_of(world, policy, slot, now), full);
   if (!judged.candidates.empty()) return why;
   if (std::holds_alternative<NoRoom>(judged.why)) {
     if (const auto never = infeasible(world, agenda, policy, world.job(slot).shape)) return *never;

@@ -36,8 +36,8 @@ Plan plan(World& world, Agenda& agenda, const Policy& policy, Time now);
 /// Why a job waits, as of the last plan. Exactly one answer for every job that is held or waiting.
 Why verdict(const World& world, const Agenda& agenda, JobSlot job, Time now);
 
-/// The same with the numbers of this moment: what keeps a line waiting for room or quota may have changed since it was last
-/// tried without letting it start.
+/// The same with the numbers of this moment: what keeps a line waiting for room or quota may have
+/// changed since it was last tried without letting it start.
 Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot job, Time now);
 
 /// When it is expected to start; never for a job that no cluster can ever run.

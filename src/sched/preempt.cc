@@ -22,15 +22,15 @@ bool fills_before(const World& world, const Policy& policy, JobSlot a, JobSlot b
   return x.id < y.id;
 }
 
-/// Which of these are inside the guarantee of `queue`, in their order; what does not fit is skipped.
+/// Which of these are inside the guarantee of `queue`, in their order; what does not fit is
+/// skipped.
 std::vector<bool> fill_guarantee(const World& world, QueueId queue,
                                  const std::vector<const Charges*>& asks) {
   const QueueNode& node = world.quota[queue];
   std::vector<std::int64_t> left;
   for (const LimitRec& limit : node.limits) left.push_back(limit.guaranteed);
   const auto counts = [&](const Charge& c) {
-    return c.resource.index() < left.size() &&
-           node.limits[c.resource.index()].guaranteed != unset;
+    return c.resource.index() < left.size() && node.limits[c.resource.index()].guaranteed != unset;
   };
   std::vector<bool> inside;
   for (const Charges* charges : asks) {

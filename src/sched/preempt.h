@@ -1,7 +1,7 @@
 // Who must go so that a waiting gang can start.
 //
-// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class). Inside or
-// not is found by filling the guarantee of the lowest queue that has one with its jobs, highest
+// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class). Inside
+// or not is found by filling the guarantee of the lowest queue that has one with its jobs, highest
 // priority first, skipping what does not fit any more. A victim's standing is always below its
 // beneficiary's. The potential is the multiset of the standings of all running jobs, compared from
 // the highest down: every start and every preemption raises it and it is bounded, so no sequence of
@@ -33,7 +33,7 @@ struct Suspect {
   Standing standing;
   std::int64_t lost_gpu_ms = 0;  // GPU-time since its last checkpoint
   std::int64_t gpu_milli = 0;
-  Time safe_until{0};            // minimum run time
+  Time safe_until{0};  // minimum run time
 };
 
 struct Preemption {
@@ -42,7 +42,7 @@ struct Preemption {
   std::vector<NodeId> nodes;  // where the beneficiary will go
   model::StopWhy why = model::StopWhy::Priority;
   std::int64_t lost_gpu_ms = 0;
-  Charges charges;            // of the beneficiary
+  Charges charges;  // of the beneficiary
 };
 
 struct VictimSearch {
@@ -59,8 +59,8 @@ class VictimPool {
  public:
   VictimPool(World& world, const Policy& policy, Time now);
 
-  /// The cheapest set of victims over all venues that lets the job start, or nothing. At most `limit`
-  /// victims. Leaves the world as it was.
+  /// The cheapest set of victims over all venues that lets the job start, or nothing. At most
+  /// `limit` victims. Leaves the world as it was.
   VictimSearch search(Placer& placer, const Venues& venues, JobSlot job, const Capacity& capacity,
                       int limit);
   /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
@@ -80,12 +80,12 @@ class VictimPool {
   World& world_;
   const Policy& policy_;
   Time now_;
-  std::vector<Suspect> suspects_;                          // by lost work, then id
+  std::vector<Suspect> suspects_;  // by lost work, then id
   struct Member {
     JobSlot job;
     const Charges* charges = nullptr;
   };
-  std::map<QueueId, std::vector<Member>> by_guarantor_;    // in the order in which they fill it
+  std::map<QueueId, std::vector<Member>> by_guarantor_;  // in the order in which they fill it
 };
 
 }  // namespace muster::sched

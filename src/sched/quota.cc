@@ -198,9 +198,9 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
   for (const Charge& c : charges) {
     if (c.amount == 0) continue;
     const ResourceId r = c.resource;
-    bool settled = false;       // inside somebody's guarantee: nobody above needs to lend
-    std::int64_t held_was = 0;  // by the child on the way up, before the charge
-    std::int64_t held_then = 0; // and after it
+    bool settled = false;        // inside somebody's guarantee: nobody above needs to lend
+    std::int64_t held_was = 0;   // by the child on the way up, before the charge
+    std::int64_t held_then = 0;  // and after it
     for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
       const QueueNode& n = nodes_[id.index()];
       const LimitRec limit = limit_of(n, r);

@@ -94,8 +94,8 @@ std::vector<NodeId> RoomWalk::take(int count) const {
   for (const NodeId id : world.fleet.cluster(venue_.cluster).nodes) {
     if (held >= count) break;
     if (freed_at_.contains(id) || !counts(id)) continue;
-    const int pods = limited(placer_.cache_.room(world, placer_.policy_, venue_.pods[set_],
-                                                 world.fleet.node(id).cls));
+    const int pods = limited(
+        placer_.cache_.room(world, placer_.policy_, venue_.pods[set_], world.fleet.node(id).cls));
     if (pods == 0) continue;
     held += pods;
     nodes.push_back(id);

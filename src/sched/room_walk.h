@@ -1,4 +1,5 @@
-// How much room a pod set has in a venue while jobs leave, one after the other, without touching the world.
+// How much room a pod set has in a venue while jobs leave, one after the other, without touching
+// the world.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ class RoomWalk {
   std::int64_t room() const { return room_; }
   /// These pods leave.
   void release(const std::vector<PodOn>& pods);
-  /// Nodes that hold `count` pods at this point, in the order of their names: those with room already first, then those
-  /// that become free, in the order in which they do.
+  /// Nodes that hold `count` pods at this point, in the order of their names: those with room
+  /// already first, then those that become free, in the order in which they do.
   std::vector<NodeId> take(int count) const;
 
  private:

@@ -85,8 +85,8 @@ std::int64_t free_part(const Cluster& cluster) {
   return cluster.gpu_milli == 0 ? 0 : cluster.idle_gpu_milli * 1000 / cluster.gpu_milli;
 }
 
-/// 1000 when some node is left exactly full by the largest pods of the gang, less the more idle devices
-/// its tightest node would keep.
+/// 1000 when some node is left exactly full by the largest pods of the gang, less the more idle
+/// devices its tightest node would keep.
 std::int64_t snugness(const World& world, const Venue& venue, const Shape& shape) {
   std::int64_t worst = 1000;
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
@@ -253,9 +253,10 @@ void rank_inside_cluster(const World& world, const Policy& policy,
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Candidate& c : candidates) least = std::min(least, c.view.cost);
   for (Candidate& c : candidates) {
-    // One unit of cost is about six thousandths of a GPU: what a pod spoils beyond the best, a whole
-    // GPU giving 0.
-    at(c.score, Part::Fragmentation) = 1000 - std::min<std::int64_t>(1000, (c.view.cost - least) * 6);
+    // One unit of cost is about six thousandths of a GPU: what a pod spoils beyond the best, a
+    // whole GPU giving 0.
+    at(c.score, Part::Fragmentation) =
+        1000 - std::min<std::int64_t>(1000, (c.view.cost - least) * 6);
     add_up(c.score, policy.cluster_weights);
   }
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {

@@ -32,8 +32,8 @@ struct ClusterScore {
 struct Venues {
   std::vector<Venue> all;
   std::vector<Charges> least;  // what the smallest gang may charge, by the GPU types it may use
-  int excluded = 0;   // clusters the job may not use by pin, exclusion or pool
-  int unhealthy = 0;  // allowed, but not taking jobs now
+  int excluded = 0;            // clusters the job may not use by pin, exclusion or pool
+  int unhealthy = 0;           // allowed, but not taking jobs now
 };
 
 /// Venues of a gang in the order of cluster names and wanted types. Looked up once per shape until
@@ -47,9 +47,9 @@ struct Candidate {
   ClusterScore score;
 };
 
-/// Scores the candidates and sorts them: clusters by their best score, then name; inside a cluster by
-/// score. Fragmentation is judged from counts of idle devices here: whether a node is left that the
-/// gang's pods fill exactly.
+/// Scores the candidates and sorts them: clusters by their best score, then name; inside a cluster
+/// by score. Fragmentation is judged from counts of idle devices here: whether a node is left that
+/// the gang's pods fill exactly.
 void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
                    std::vector<Candidate>& candidates);
 

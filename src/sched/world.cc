@@ -238,7 +238,8 @@ void World::recount_running() {
 }
 
 int World::lowest_running_priority() const {
-  return running_priorities_.empty() ? std::numeric_limits<int>::max() : running_priorities_.begin()->first;
+  return running_priorities_.empty() ? std::numeric_limits<int>::max()
+                                     : running_priorities_.begin()->first;
 }
 
 Active World::release(JobSlot slot, Time at, const Policy& policy) {

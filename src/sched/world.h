@@ -107,8 +107,8 @@ class World {
   // ---- primitive changes used by apply and, with undo, by plan
   JobSlot add_job(Job job);
   void withdraw_job(JobSlot newest);  // undoes add_job, for a job that stands in no line
-  void enqueue(JobSlot slot);  // into its line, if it is eligible
-  void dequeue(JobSlot slot);  // out of its line
+  void enqueue(JobSlot slot);         // into its line, if it is eligible
+  void dequeue(JobSlot slot);         // out of its line
   void start(JobSlot slot, Active active, Time at, const Policy& policy);  // occupies and charges
   Active release(JobSlot slot, Time at, const Policy& policy);             // the reverse
   TextId text_id(const std::string& text);
@@ -126,7 +126,8 @@ class World {
   /// How many jobs are being stopped so that this one can start.
   int leaving_for(JobSlot beneficiary) const;
   void count_leaving(JobSlot beneficiary, int change);
-  /// Lowest priority of a placed, preemptible job that is not stopping; the largest int when there is none.
+  /// Lowest priority of a placed, preemptible job that is not stopping; the largest int when there
+  /// is none.
   int lowest_running_priority() const;
   void count_running(JobSlot job, int change);
   void recount_running();

@@ -12,6 +12,9 @@ namespace {
 
 /// Scores closer than this are a tie, so that the node order decides and load stays concentrated.
 constexpr int tie_bits = 11;  // 2048 ticks = 6.4 GPU milli
+/// While more than half of the fleet is idle a share does not open an idle GPU if one in use will
+/// do: this outweighs the markdown of idle GPUs, which pays only when GPUs are scarce.
+constexpr std::int64_t open_idle_gpu = 6;
 /// A fleet that comes and goes makes ever new states: past this many the memo starts over.
 constexpr std::size_t memo_states_max = std::size_t{1} << 18;
 
@@ -27,6 +30,12 @@ Verdict best_device(const NodeState& node, const PodShape& pod, Cost&& cost) {
     if (score < best.score) best = {score, i};
   }
   return best;
+}
+
+int idle_gpus(const NodeState& node) {
+  int idle = 0;
+  for (std::size_t i = 0; i < node.gpus; ++i) idle += node.free[i] == whole_milli ? 1 : 0;
+  return idle;
 }
 
 std::size_t fullest_device(const NodeState& node, const PodShape& pod) {
@@ -102,8 +111,11 @@ std::optional<Verdict> judge(Choice choice, const Mix& mix, WorthMemo& memo, con
   switch (choice) {
     case Choice::Default: {
       const std::int64_t before = memo(mix, node);
+      const bool opening_costs = pod.num_gpu == 1 && pod.gpu_milli < whole_milli &&
+                                 mix.idle_milli * 2 > mix.capacity_milli;
       return best_device(node, pod, [&](const NodeState& after) {
-        return (before - memo(mix, after)) >> tie_bits;
+        const std::int64_t lost = (before - memo(mix, after)) >> tie_bits;
+        return lost + (opening_costs && idle_gpus(after) < idle_gpus(node) ? open_idle_gpu : 0);
       });
     }
     case Choice::Fgd: {

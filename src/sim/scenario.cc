@@ -90,7 +90,9 @@ Result<std::string> Scenario::run(std::string_view line) {
   if (line.starts_with(expect)) {
     auto result = run(line.substr(expect.size()));
     if (result) result = flush();
-    if (result) return invalid(fmt::format("'{}' was expected to fail and did not", line.substr(expect.size())));
+    if (result)
+      return invalid(
+          fmt::format("'{}' was expected to fail and did not", line.substr(expect.size())));
     return fmt::format("error: {}\n", result.error().message);
   }
   Args args(line);
@@ -113,16 +115,19 @@ Result<std::string> Scenario::finished(const Args& args, std::string output) {
   return output;
 }
 
-// ---------------------------------------------------------------------------------------------- facts
+// ----------------------------------------------------------------------------------------------
+// facts
 
-std::pair<std::string, std::string> Scenario::cluster_and_node(Args& args, const std::string& word) {
+std::pair<std::string, std::string> Scenario::cluster_and_node(Args& args,
+                                                               const std::string& word) {
   const std::size_t slash = word.find('/');
   if (slash == std::string::npos) {
     args.fail(fmt::format("{}: write CLUSTER/NODE, not '{}'", args.verb(), word));
     return {word, ""};
   }
   const std::string cluster = word.substr(0, slash);
-  if (world_.fleet.find_cluster(cluster).is_none()) args.fail(fmt::format("unknown cluster '{}'", cluster));
+  if (world_.fleet.find_cluster(cluster).is_none())
+    args.fail(fmt::format("unknown cluster '{}'", cluster));
   return {cluster, word.substr(slash + 1)};
 }
 
@@ -150,7 +155,8 @@ Result<std::string> Scenario::health(Args& args) {
                                                       {"cordoned", model::Health::Cordoned}};
   const auto it = known.find(state);
   if (it == known.end()) args.fail(fmt::format("health: unknown state '{}'", state));
-  if (world_.fleet.find_cluster(name).is_none()) args.fail(fmt::format("unknown cluster '{}'", name));
+  if (world_.fleet.find_cluster(name).is_none())
+    args.fail(fmt::format("unknown cluster '{}'", name));
   if (const Status ok = args.finish(); !ok) return ok.error();
   apply(model::ClusterHealth{name, it->second});
   return std::string();
@@ -212,7 +218,8 @@ Result<std::string> Scenario::foreign(Args& args) {
 Result<std::string> Scenario::foreign_gone(Args& args) {
   const std::string cluster = args.word();
   const std::string uid = args.word();
-  if (world_.fleet.find_cluster(cluster).is_none()) args.fail(fmt::format("unknown cluster '{}'", cluster));
+  if (world_.fleet.find_cluster(cluster).is_none())
+    args.fail(fmt::format("unknown cluster '{}'", cluster));
   if (const Status ok = args.finish(); !ok) return ok.error();
   apply(model::ForeignPodGone{cluster, uid});
   return std::string();
@@ -250,45 +257,57 @@ Result<std::string> Scenario::queue_removed(Args& args) {
 
 Result<std::string> Scenario::set_policy(Args& args) {
   manual_start_ = args.flag("manual-start") || manual_start_;
-  policy_.reservation_depth = static_cast<int>(args.number("depth", policy_.reservation_depth, 0, 10'000));
-  policy_.evictions_per_round = static_cast<int>(args.number("evictions", policy_.evictions_per_round, 0, 10'000));
+  policy_.reservation_depth =
+      static_cast<int>(args.number("depth", policy_.reservation_depth, 0, 10'000));
+  policy_.evictions_per_round =
+      static_cast<int>(args.number("evictions", policy_.evictions_per_round, 0, 10'000));
   policy_.half_life = args.duration("half-life", policy_.half_life);
   policy_.share_tick = args.duration("share-tick", policy_.share_tick);
   policy_.default_run_time = args.duration("default-run", policy_.default_run_time);
   for (const auto& [type, value] : args.named("weight")) {
     const auto weight = model::parse_quantity(value, "weight", model::Scale::Milli);
-    if (!weight) args.fail(weight.error().message);
-    else policy_.gpu_weight_milli[type] = *weight;
+    if (!weight)
+      args.fail(weight.error().message);
+    else
+      policy_.gpu_weight_milli[type] = *weight;
   }
-  const std::map<std::string, sched::NodeChoice> choices = {{"worth", sched::NodeChoice::Worth},
-                                                            {"fgd", sched::NodeChoice::Fgd},
-                                                            {"best-fit", sched::NodeChoice::BestFit},
-                                                            {"spread", sched::NodeChoice::Spread},
-                                                            {"random", sched::NodeChoice::Random}};
+  const std::map<std::string, sched::NodeChoice> choices = {
+      {"worth", sched::NodeChoice::Worth},
+      {"fgd", sched::NodeChoice::Fgd},
+      {"best-fit", sched::NodeChoice::BestFit},
+      {"spread", sched::NodeChoice::Spread},
+      {"random", sched::NodeChoice::Random}};
   if (const auto choice = args.text("choice")) {
     const auto it = choices.find(*choice);
-    if (it == choices.end()) args.fail(fmt::format("choice: unknown policy '{}'", *choice));
-    else policy_.node_choice = it->second;
+    if (it == choices.end())
+      args.fail(fmt::format("choice: unknown policy '{}'", *choice));
+    else
+      policy_.node_choice = it->second;
   }
   sched::ClusterWeights& weights = policy_.cluster_weights;
   const std::map<std::string, std::int64_t*> parts = {
-      {"fit", &weights.fit},   {"fragmentation", &weights.fragmentation}, {"price", &weights.price},
-      {"wait", &weights.wait}, {"data", &weights.data},                   {"spread", &weights.spread},
+      {"fit", &weights.fit},      {"fragmentation", &weights.fragmentation},
+      {"price", &weights.price},  {"wait", &weights.wait},
+      {"data", &weights.data},    {"spread", &weights.spread},
       {"damage", &weights.damage}};
   for (const auto& [part, value] : args.named("score")) {
     const auto it = parts.find(part);
     const auto number = parse_int(value, "score", 0, 1'000'000);
-    if (it == parts.end() || !number) args.fail(fmt::format("score: write score:PART=POINTS, not '{}={}'", part, value));
-    else *it->second = *number;
+    if (it == parts.end() || !number)
+      args.fail(fmt::format("score: write score:PART=POINTS, not '{}={}'", part, value));
+    else
+      *it->second = *number;
   }
   return finished(args, "");
 }
 
-// ---------------------------------------------------------------------------------------------- jobs
+// ----------------------------------------------------------------------------------------------
+// jobs
 
 Result<std::string> Scenario::submit(Args& args) {
   Pending job;
-  job.seq = static_cast<std::uint64_t>(args.number("seq", static_cast<std::int64_t>(next_seq_), 0, 1'000'000'000));
+  job.seq = static_cast<std::uint64_t>(
+      args.number("seq", static_cast<std::int64_t>(next_seq_), 0, 1'000'000'000));
   next_seq_ = std::max(next_seq_, job.seq) + 1;
   job.spec = read_job(args, now_);
   if (const Status ok = args.finish(); !ok) return ok.error();
@@ -308,7 +327,8 @@ Result<std::string> Scenario::add_set(Args& args) {
   return std::string();
 }
 
-Result<std::string> Scenario::apply_known(const Args& args, const std::string& job, model::EventBody body) {
+Result<std::string> Scenario::apply_known(const Args& args, const std::string& job,
+                                          model::EventBody body) {
   if (const Status ok = args.finish(); !ok) return ok.error();
   if (world_.find_job(job).is_none()) return invalid(fmt::format("unknown job '{}'", job));
   if (!apply(std::move(body))) return fmt::format("{} {}: nothing to do\n", args.verb(), job);
@@ -353,7 +373,8 @@ Result<std::string> Scenario::move_queue(Args& args) {
   return apply_known(args, id, model::QueueChanged{id, queue});
 }
 
-// ---------------------------------------------------------------------------------------------- time, plan
+// ----------------------------------------------------------------------------------------------
+// time, plan
 
 Result<std::string> Scenario::advance(Args& args) {
   const auto duration = parse_duration(args.word(), "advance");

@@ -1,4 +1,5 @@
-// Scenario files: scheduling behaviour in the user's words. A file is blocks of commands, `----`, and the output they must give:
+// Scenario files: scheduling behaviour in the user's words. A file is blocks of commands, `----`,
+// and the output they must give:
 //
 //   # A gang starts whole or not at all.
 //   cluster a
@@ -8,9 +9,10 @@
 //   ----
 //   wait  train no-room 2/3 best=a
 //
-// The verbs drive the real engine: facts become events, `plan` plans and applies. After `plan` placed jobs run at once (unless
-// `policy manual-start`); a stopped job's pods are there until `gone`. See scenario_specs.h for the options of nouns. An
-// unknown verb, a leftover argument or a bad value fails the file; `expect-error COMMAND` is how a scenario shows one.
+// The verbs drive the real engine: facts become events, `plan` plans and applies. After `plan`
+// placed jobs run at once (unless `policy manual-start`); a stopped job's pods are there until
+// `gone`. See scenario_specs.h for the options of nouns. An unknown verb, a leftover argument or a
+// bad value fails the file; `expect-error COMMAND` is how a scenario shows one.
 #pragma once
 
 #include <functional>
@@ -36,7 +38,8 @@ class Scenario {
 
   /// Runs one command and returns what it prints, empty or whole lines.
   Result<std::string> run(std::string_view line);
-  /// A job under construction (its `set` lines may still come) is submitted now. Every other command does this first.
+  /// A job under construction (its `set` lines may still come) is submitted now. Every other
+  /// command does this first.
   Result<std::string> flush();
 
   sched::World& world() { return world_; }
@@ -123,6 +126,7 @@ struct ScenarioResult {
 };
 
 /// Runs the text of one file. `rules`: the rules in force (for mutation).
-ScenarioResult run_scenario(const std::string& path, std::string_view text, const sched::Rules& rules);
+ScenarioResult run_scenario(const std::string& path, std::string_view text,
+                            const sched::Rules& rules);
 
 }  // namespace muster::sim

@@ -75,7 +75,8 @@ std::vector<std::string> Args::list(std::string_view key) {
   return found;
 }
 
-std::int64_t Args::number(std::string_view key, std::int64_t otherwise, std::int64_t low, std::int64_t high) {
+std::int64_t Args::number(std::string_view key, std::int64_t otherwise, std::int64_t low,
+                          std::int64_t high) {
   const auto value = text(key);
   if (!value) return otherwise;
   const auto parsed = parse_int(*value, key, low, high);

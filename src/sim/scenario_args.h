@@ -1,5 +1,6 @@
-// One line of a scenario: a verb, plain words, and key=value or key:name=value options. Whoever reads an argument takes it;
-// what is left over at the end is an error, so that a misspelt option never passes silently.
+// One line of a scenario: a verb, plain words, and key=value or key:name=value options. Whoever
+// reads an argument takes it; what is left over at the end is an error, so that a misspelt option
+// never passes silently.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ class Args {
   /// All of key:name=value, in the order written.
   std::vector<std::pair<std::string, std::string>> named(std::string_view key);
   std::vector<std::string> list(std::string_view key);  // comma-separated
-  std::int64_t number(std::string_view key, std::int64_t otherwise, std::int64_t low, std::int64_t high);
+  std::int64_t number(std::string_view key, std::int64_t otherwise, std::int64_t low,
+                      std::int64_t high);
   std::int64_t quantity(std::string_view key, std::int64_t otherwise, model::Scale scale);
   Duration duration(std::string_view key, Duration otherwise);
   /// Thousandths: "0.5" is 500, "8" is 8000.
@@ -42,8 +44,8 @@ class Args {
 
  private:
   struct Item {
-    std::string key;    // empty for plain words
-    std::string name;   // of key:name=value
+    std::string key;   // empty for plain words
+    std::string name;  // of key:name=value
     std::string value;
     bool taken = false;
   };

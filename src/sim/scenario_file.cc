@@ -8,14 +8,15 @@ namespace muster::sim {
 namespace {
 
 struct Block {
-  std::vector<std::string> text;      // comments and commands, as written
-  std::vector<std::size_t> at;        // line number of each
+  std::vector<std::string> text;  // comments and commands, as written
+  std::vector<std::size_t> at;    // line number of each
   std::string expected;
   bool has_output = false;
   std::size_t output_at = 0;
 };
 
-/// A block ends at an empty line after its output, or at the end of the file. Empty lines before `----` belong to it.
+/// A block ends at an empty line after its output, or at the end of the file. Empty lines before
+/// `----` belong to it.
 std::vector<Block> read_blocks(std::string_view text) {
   std::vector<Block> blocks;
   Block block;
@@ -37,7 +38,8 @@ std::vector<Block> read_blocks(std::string_view text) {
       block.at.push_back(number);
     }
   }
-  while (!block.has_output && !block.text.empty() && trim(block.text.back()).empty()) block.text.pop_back();
+  while (!block.has_output && !block.text.empty() && trim(block.text.back()).empty())
+    block.text.pop_back();
   if (block.has_output || !block.text.empty()) blocks.push_back(std::move(block));
   return blocks;
 }
@@ -55,7 +57,8 @@ std::string first_difference(std::string_view expected, std::string_view actual)
 
 }  // namespace
 
-ScenarioResult run_scenario(const std::string& path, std::string_view text, const sched::Rules& rules) {
+ScenarioResult run_scenario(const std::string& path, std::string_view text,
+                            const sched::Rules& rules) {
   ScenarioResult result{path, true, "", ""};
   Scenario scenario(rules);
   const auto broken = [&](std::size_t line, const std::string& message) {
@@ -74,7 +77,8 @@ ScenarioResult run_scenario(const std::string& path, std::string_view text, cons
       if (!printed) return broken(block.at[i], printed.error().message);
       output += *printed;
     }
-    if (const auto last = scenario.flush(); !last) return broken(block.at.back(), last.error().message);
+    if (const auto last = scenario.flush(); !last)
+      return broken(block.at.back(), last.error().message);
     if (const std::string wrong = sched::check(scenario.world()); !wrong.empty()) {
       return broken(block.at.empty() ? 1 : block.at.back(), "check: " + wrong);
     }
@@ -82,7 +86,8 @@ ScenarioResult run_scenario(const std::string& path, std::string_view text, cons
     result.rewritten += "----\n" + output + "\n";
     if (output == block.expected && block.has_output) continue;
     result.passed = false;
-    result.message += fmt::format("{}:{}:\n{}", path, block.output_at, first_difference(block.expected, output));
+    result.message +=
+        fmt::format("{}:{}:\n{}", path, block.output_at, first_difference(block.expected, output));
   }
   while (result.rewritten.ends_with("\n\n")) result.rewritten.pop_back();
   return result;

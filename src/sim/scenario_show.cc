@@ -1,4 +1,5 @@
-// What a scenario prints: decisions, waiting jobs, usage, tables. Short, one line each, in a fixed order.
+// What a scenario prints: decisions, waiting jobs, usage, tables. Short, one line each, in a fixed
+// order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,20 +29,28 @@ std::string devices_text(std::uint32_t devices) {
 
 std::string_view why_text(model::StopWhy why) {
   switch (why) {
-    case model::StopWhy::Priority: return "priority";
-    case model::StopWhy::Reclaim: return "reclaim";
-    case model::StopWhy::Drain: return "drain";
-    case model::StopWhy::RunLimit: return "run-limit";
-    case model::StopWhy::ClusterLost: return "cluster-lost";
+    case model::StopWhy::Priority:
+      return "priority";
+    case model::StopWhy::Reclaim:
+      return "reclaim";
+    case model::StopWhy::Drain:
+      return "drain";
+    case model::StopWhy::RunLimit:
+      return "run-limit";
+    case model::StopWhy::ClusterLost:
+      return "cluster-lost";
   }
   return "";
 }
 
 std::string_view why_text(model::FailWhy why) {
   switch (why) {
-    case model::FailWhy::DependencyFailed: return "dependency-failed";
-    case model::FailWhy::DeadlinePassed: return "deadline-passed";
-    case model::FailWhy::RetriesExhausted: return "retries-exhausted";
+    case model::FailWhy::DependencyFailed:
+      return "dependency-failed";
+    case model::FailWhy::DeadlinePassed:
+      return "deadline-passed";
+    case model::FailWhy::RetriesExhausted:
+      return "retries-exhausted";
   }
   return "";
 }
@@ -74,8 +83,9 @@ std::string Scenario::show(const model::Decision& decision) const {
   if (const auto* reserved = std::get_if<model::Reserved>(&decision)) {
     std::string nodes;
     for (const auto& node : reserved->nodes) nodes += (nodes.empty() ? "" : ",") + node;
-    return fmt::format("keep  {} {} {}{} {}", reserved->job, reserved->cluster, since_now(reserved->start),
-                       reserved->preempting ? " preempting" : "", nodes);
+    return fmt::format("keep  {} {} {}{} {}", reserved->job, reserved->cluster,
+                       since_now(reserved->start), reserved->preempting ? " preempting" : "",
+                       nodes);
   }
   if (const auto* dropped = std::get_if<model::ReservationDropped>(&decision)) {
     return fmt::format("drop  {}", dropped->job);
@@ -88,7 +98,8 @@ std::string Scenario::show_waiting() {
   std::vector<sched::JobSlot> waiting;
   for (std::uint32_t i = 0; i < world_.job_count(); ++i) {
     const model::JobState state = world_.job(sched::JobSlot{i}).state;
-    if (state == model::JobState::Waiting || state == model::JobState::Held) waiting.push_back(sched::JobSlot{i});
+    if (state == model::JobState::Waiting || state == model::JobState::Held)
+      waiting.push_back(sched::JobSlot{i});
   }
   std::sort(waiting.begin(), waiting.end(), [&](sched::JobSlot a, sched::JobSlot b) {
     const sched::Job& x = world_.job(a);
@@ -109,7 +120,8 @@ Result<std::string> Scenario::jobs(Args& args) {
   for (std::uint32_t i = 0; i < world_.job_count(); ++i) {
     const sched::Job& job = world_.job(sched::JobSlot{i});
     std::string where = job.active ? " " + world_.fleet.cluster(job.active->cluster).spec.name : "";
-    lines.push_back(fmt::format("{} {}{} attempt={}\n", job.id, model::to_text(job.state), where, job.attempt));
+    lines.push_back(
+        fmt::format("{} {}{} attempt={}\n", job.id, model::to_text(job.state), where, job.attempt));
   }
   std::sort(lines.begin(), lines.end());
   std::string out;
@@ -128,11 +140,14 @@ Result<std::string> Scenario::usage(Args& args) {
       const sched::ResourceId resource{static_cast<std::uint16_t>(r)};
       const std::string& name = world_.quota.resource_name(resource);
       const sched::LimitRec limit = queue.limits[r];
-      if (queue.use[r] == 0 && limit.guaranteed == sched::unset && limit.maximum == sched::unset) continue;
+      if (queue.use[r] == 0 && limit.guaranteed == sched::unset && limit.maximum == sched::unset)
+        continue;
       const model::Scale scale = scale_of(name);
       out += fmt::format(" {}={}", name, model::quantity_text(queue.use[r], scale));
-      if (limit.guaranteed != sched::unset) out += "/" + model::quantity_text(limit.guaranteed, scale);
-      if (limit.maximum != sched::unset) out += " max=" + model::quantity_text(limit.maximum, scale);
+      if (limit.guaranteed != sched::unset)
+        out += "/" + model::quantity_text(limit.guaranteed, scale);
+      if (limit.maximum != sched::unset)
+        out += " max=" + model::quantity_text(limit.maximum, scale);
     }
     if (shares) {
       // Thousandths of the fleet, weighted.
@@ -166,7 +181,8 @@ Result<std::string> Scenario::explain(Args& args) {
   const sched::JobSlot slot = world_.find_job(id);
   if (slot.is_none()) return invalid(fmt::format("unknown job '{}'", id));
   std::string out =
-      view::verdict_line(world_, sched::fresh_verdict(world_, agenda_, policy_, slot, now_), now_) + "\n";
+      view::verdict_line(world_, sched::fresh_verdict(world_, agenda_, policy_, slot, now_), now_) +
+      "\n";
   for (const auto& change : sched::what_if(world_, agenda_, policy_, slot, now_)) {
     out += "  " + view::counterfactual_line(world_, change, now_) + "\n";
   }
@@ -179,13 +195,15 @@ Result<std::string> Scenario::estimate(Args& args) {
   const sched::JobSlot slot = world_.find_job(id);
   if (slot.is_none()) return invalid(fmt::format("unknown job '{}'", id));
   const sched::Estimate e = sched::expected_start(world_, agenda_, policy_, slot, now_);
-  return fmt::format("{} {} between {} and {}\n", id, since_now(e.expected), since_now(e.low), since_now(e.high));
+  return fmt::format("{} {} between {} and {}\n", id, since_now(e.expected), since_now(e.low),
+                     since_now(e.high));
 }
 
 Result<std::string> Scenario::estimates(Args& args) {
   if (const Status ok = args.finish(); !ok) return ok.error();
   const sched::EstimateScore& s = world_.estimate_score;
-  return fmt::format("scored={} inside={} early={} late={}\n", s.scored, s.inside_band, s.early, s.late);
+  return fmt::format("scored={} inside={} early={} late={}\n", s.scored, s.inside_band, s.early,
+                     s.late);
 }
 
 Result<std::string> Scenario::check(Args& args) {

@@ -21,8 +21,10 @@ model::Requirement requirement(Args& args, const std::string& key, std::string_v
   r.key = key;
   const std::size_t colon = text.find(':');
   const auto op = model::parse_operator(text.substr(0, colon), key);
-  if (!op) args.fail(op.error().message);
-  else r.op = *op;
+  if (!op)
+    args.fail(op.error().message);
+  else
+    r.op = *op;
   if (colon != std::string_view::npos) r.values = words_between(text.substr(colon + 1), '|');
   return r;
 }
@@ -44,13 +46,17 @@ model::LabelSelector selector(std::string_view key, std::string_view value) {
 void read_relations(Args& args, model::PodShape& pod) {
   for (const auto& [key, value] : args.named("near")) {
     const auto parts = split(value, ':');
-    if (parts.size() != 2) args.fail("near: write near:KEY=LABEL:VALUE");
-    else pod.pod_affinity.push_back({selector(parts[0], parts[1]), key});
+    if (parts.size() != 2)
+      args.fail("near: write near:KEY=LABEL:VALUE");
+    else
+      pod.pod_affinity.push_back({selector(parts[0], parts[1]), key});
   }
   for (const auto& [key, value] : args.named("away")) {
     const auto parts = split(value, ':');
-    if (parts.size() != 2) args.fail("away: write away:KEY=LABEL:VALUE");
-    else pod.pod_anti_affinity.push_back({selector(parts[0], parts[1]), key});
+    if (parts.size() != 2)
+      args.fail("away: write away:KEY=LABEL:VALUE");
+    else
+      pod.pod_anti_affinity.push_back({selector(parts[0], parts[1]), key});
   }
   for (const auto& [key, value] : args.named("spread")) {
     const auto parts = split(value, ':');
@@ -60,8 +66,10 @@ void read_relations(Args& args, model::PodShape& pod) {
     }
     model::Spread spread;
     const auto skew = parse_int(parts[0], "spread", 1, 1'000'000);
-    if (!skew) args.fail(skew.error().message);
-    else spread.max_skew = static_cast<int>(*skew);
+    if (!skew)
+      args.fail(skew.error().message);
+    else
+      spread.max_skew = static_cast<int>(*skew);
     spread.topology_key = key;
     spread.selector = selector(parts[1], parts[2]);
     spread.required = parts.size() < 4 || parts[3] != "soft";
@@ -69,15 +77,18 @@ void read_relations(Args& args, model::PodShape& pod) {
   }
   for (const auto& port : args.list("ports")) {
     const auto parsed = parse_int(port, "ports", 1, 65535);
-    if (!parsed) args.fail(parsed.error().message);
-    else pod.host_ports.push_back(static_cast<int>(*parsed));
+    if (!parsed)
+      args.fail(parsed.error().message);
+    else
+      pod.host_ports.push_back(static_cast<int>(*parsed));
   }
 }
 
 void read_gpu(Args& args, model::GpuAsk& gpu) {
   const std::int64_t milli = args.milli("gpu", 0);
   gpu.count = static_cast<int>((milli + 999) / 1000);
-  if (milli % 1000 != 0 && milli > 1000) args.fail("gpu: a share is of one device: write 0.5, or whole devices");
+  if (milli % 1000 != 0 && milli > 1000)
+    args.fail("gpu: a share is of one device: write 0.5, or whole devices");
   gpu.each.v = milli > 0 && milli < 1000 ? milli : 1000;
   const std::int64_t memory = args.quantity("gpumem", 0, Scale::Whole);
   if (memory > 0) {
@@ -96,15 +107,19 @@ void read_pod(Args& args, model::PodShape& pod) {
   pod.requests.memory.v = args.quantity("mem", 0, Scale::Whole);
   for (const auto& [name, value] : args.named("ext")) {
     const auto amount = model::parse_quantity(value, name, Scale::Whole);
-    if (!amount) args.fail(amount.error().message);
-    else pod.requests.extended[name] = *amount;
+    if (!amount)
+      args.fail(amount.error().message);
+    else
+      pod.requests.extended[name] = *amount;
   }
   read_gpu(args, pod.gpu);
   pod.gpu_types = args.list("type");
   for (const auto& [key, value] : args.named("select")) pod.node_selector[key] = value;
   model::NodeTerm term;
-  for (const auto& [key, value] : args.named("need")) term.expressions.push_back(requirement(args, key, value));
-  if (const auto fields = args.text("fields")) term.fields.push_back(requirement(args, "metadata.name", *fields));
+  for (const auto& [key, value] : args.named("need"))
+    term.expressions.push_back(requirement(args, key, value));
+  if (const auto fields = args.text("fields"))
+    term.fields.push_back(requirement(args, "metadata.name", *fields));
   if (!term.expressions.empty() || !term.fields.empty()) pod.required_affinity.push_back(term);
   for (const auto& [weight, value] : args.named("prefer")) {
     const auto parsed = parse_int(weight, "prefer", 1, 100);
@@ -114,9 +129,11 @@ void read_pod(Args& args, model::PodShape& pod) {
       continue;
     }
     pod.preferred_affinity.push_back(
-        {static_cast<int>(*parsed), {{requirement(args, value.substr(0, colon), value.substr(colon + 1))}, {}}});
+        {static_cast<int>(*parsed),
+         {{requirement(args, value.substr(0, colon), value.substr(colon + 1))}, {}}});
   }
-  for (const auto& [key, value] : args.named("tolerate")) pod.tolerations.push_back(toleration(key, value));
+  for (const auto& [key, value] : args.named("tolerate"))
+    pod.tolerations.push_back(toleration(key, value));
   for (const auto& [key, value] : args.named("label")) pod.labels[key] = value;
   read_relations(args, pod);
   pod.volume_zones = args.list("zones");
@@ -147,13 +164,15 @@ model::JobSpec read_job(Args& args, Time now) {
   job.extra_queues = args.list("extra");
   job.priority = static_cast<int>(args.number("prio", 50, -2'000'000'000, 2'000'000'000));
   job.run_limit = args.duration("limit", Duration{0});
-  if (const Duration after = args.duration("after", Duration{0}); after.ms > 0) job.start_after = now + after;
+  if (const Duration after = args.duration("after", Duration{0}); after.ms > 0)
+    job.start_after = now + after;
   if (const Duration d = args.duration("deadline", Duration{0}); d.ms > 0) job.deadline = now + d;
   job.depends_on = args.list("needs");
   job.held = args.flag("held");
   model::Gang& gang = job.gang;
   if (const auto key = args.text("topology")) gang.topology = model::TopologyDomain{*key, true};
-  if (const auto key = args.text("topology-preferred")) gang.topology = model::TopologyDomain{*key, false};
+  if (const auto key = args.text("topology-preferred"))
+    gang.topology = model::TopologyDomain{*key, false};
   gang.pool = args.text("pool").value_or("");
   gang.clusters = args.list("pins");
   gang.excluded_clusters = args.list("not");
@@ -161,8 +180,10 @@ model::JobSpec read_job(Args& args, Time now) {
   gang.preemptible = !args.flag("nonpreemptible");
   gang.min_runtime = args.duration("min-run", Duration{0});
   if (const auto choice = args.text("on-loss")) {
-    if (*choice == "rerun") gang.on_cluster_loss = model::OnClusterLoss::Rerun;
-    else if (*choice != "wait") args.fail("on-loss: write wait or rerun");
+    if (*choice == "rerun")
+      gang.on_cluster_loss = model::OnClusterLoss::Rerun;
+    else if (*choice != "wait")
+      args.fail("on-loss: write wait or rerun");
   }
   gang.max_retries = static_cast<int>(args.number("retries", 0, 0, 1000));
   gang.sets.push_back(read_set(args));
@@ -177,8 +198,10 @@ model::NodeSpec read_node(Args& args) {
   if (const auto gpu = args.text("gpu")) {  // 8xA100, or 8
     const std::size_t x = gpu->find('x');
     const auto count = parse_int(gpu->substr(0, x), "gpu", 0, 16);
-    if (!count) args.fail(count.error().message);
-    else node.gpu_count = static_cast<int>(*count);
+    if (!count)
+      args.fail(count.error().message);
+    else
+      node.gpu_count = static_cast<int>(*count);
     node.gpu_type = x == std::string::npos ? "GPU" : gpu->substr(x + 1);
   }
   node.gpu_memory.v = args.quantity("gpumem", 0, Scale::Whole);
@@ -186,13 +209,17 @@ model::NodeSpec read_node(Args& args) {
   for (const auto& [key, value] : args.named("taint")) {
     const auto parts = split(value, ':');
     const auto effect = model::parse_effect(parts.size() > 1 ? parts[1] : "NoSchedule", "taint");
-    if (!effect) args.fail(effect.error().message);
-    else node.taints.push_back({key, std::string(parts[0]), *effect});
+    if (!effect)
+      args.fail(effect.error().message);
+    else
+      node.taints.push_back({key, std::string(parts[0]), *effect});
   }
   for (const auto& [name, value] : args.named("ext")) {
     const auto amount = model::parse_quantity(value, name, Scale::Whole);
-    if (!amount) args.fail(amount.error().message);
-    else node.allocatable.extended[name] = *amount;
+    if (!amount)
+      args.fail(amount.error().message);
+    else
+      node.allocatable.extended[name] = *amount;
   }
   node.ready = !args.flag("notready");
   node.cordoned = args.flag("cordoned");
@@ -207,8 +234,10 @@ model::ForeignPod read_foreign(Args& args) {
   for (const auto& [key, value] : args.named("label")) pod.labels[key] = value;
   for (const auto& port : args.list("ports")) {
     const auto parsed = parse_int(port, "ports", 1, 65535);
-    if (!parsed) args.fail(parsed.error().message);
-    else pod.host_ports.push_back(static_cast<int>(*parsed));
+    if (!parsed)
+      args.fail(parsed.error().message);
+    else
+      pod.host_ports.push_back(static_cast<int>(*parsed));
   }
   return pod;
 }
@@ -219,17 +248,24 @@ model::QueueSpec read_queue(Args& args) {
   queue.parent = args.text("parent").value_or("");
   queue.tree = args.text("tree").value_or("");
   queue.weight = static_cast<std::uint32_t>(args.number("weight", 1, 0, 65535));
-  queue.priority_cap = static_cast<int>(args.number("cap", 1'000'000'000, -1'000'000, 1'000'000'000));
+  queue.priority_cap =
+      static_cast<int>(args.number("cap", 1'000'000'000, -1'000'000, 1'000'000'000));
   if (const auto strategy = args.text("strategy")) {
-    if (*strategy == "fifo") queue.strategy = model::Strategy::Fifo;
-    else if (*strategy == "skip-ahead") queue.strategy = model::Strategy::SkipAhead;
-    else if (*strategy != "backfill") args.fail("strategy: write backfill, skip-ahead or fifo");
+    if (*strategy == "fifo")
+      queue.strategy = model::Strategy::Fifo;
+    else if (*strategy == "skip-ahead")
+      queue.strategy = model::Strategy::SkipAhead;
+    else if (*strategy != "backfill")
+      args.fail("strategy: write backfill, skip-ahead or fifo");
   }
-  const auto amounts = [&](std::string_view kind, std::optional<std::int64_t> model::Limit::*field) {
+  const auto amounts = [&](std::string_view kind,
+                           std::optional<std::int64_t> model::Limit::* field) {
     for (const auto& [resource, value] : args.named(kind)) {
       const auto amount = model::parse_quantity(value, resource, scale_of(resource));
-      if (!amount) args.fail(amount.error().message);
-      else queue.limits[resource].*field = *amount;
+      if (!amount)
+        args.fail(amount.error().message);
+      else
+        queue.limits[resource].*field = *amount;
     }
   };
   amounts("guaranteed", &model::Limit::guaranteed);
@@ -245,8 +281,10 @@ model::ClusterSpec read_cluster(Args& args) {
   for (const auto& [key, value] : args.named("label")) cluster.labels[key] = value;
   for (const auto& [type, value] : args.named("price")) {
     const auto price = model::parse_quantity(value, "price", Scale::Milli);
-    if (!price) args.fail(price.error().message);
-    else cluster.gpu_price_milli[type] = *price;
+    if (!price)
+      args.fail(price.error().message);
+    else
+      cluster.gpu_price_milli[type] = *price;
   }
   cluster.grace = args.duration("grace", minutes(5));
   return cluster;
@@ -257,7 +295,8 @@ model::PoolSpec read_pool(Args& args) {
   pool.name = args.word();
   pool.cluster = args.text("cluster").value_or("");
   for (const auto& [key, value] : args.named("select")) pool.node_selector[key] = value;
-  for (const auto& [key, value] : args.named("tolerate")) pool.tolerations.push_back(toleration(key, value));
+  for (const auto& [key, value] : args.named("tolerate"))
+    pool.tolerations.push_back(toleration(key, value));
   return pool;
 }
 
