@@ -9,18 +9,14 @@
 #include <memory>
 #include <string>
 
+#include "apps/muster/sim_fgd.h"
 #include "sim/report.h"
 #include "sim/simulation.h"
 #include "sim/summary.h"
 #include "sim/workload.h"
-#if __has_include("apps/muster/sim_fgd.h")
-#include "apps/muster/sim_fgd.h"
-#define MUSTER_HAS_SIM_FGD
-#endif
 
+namespace muster::app {
 namespace {
-
-using namespace muster;
 
 struct RunFlags {
   std::string file;
@@ -198,8 +194,8 @@ void run(const RunFlags& flags) {
 
 }  // namespace
 
-void add_sim(CLI::App& muster) {
-  CLI::App* sim = muster.add_subcommand("sim", "Run fleets that do not exist, on virtual time");
+void add_sim(CLI::App& app) {
+  CLI::App* sim = app.add_subcommand("sim", "Run fleets that do not exist, on virtual time");
   sim->require_subcommand(1);
   CLI::App* command = sim->add_subcommand(
       "run", "Run a workload through the real scheduler and control loop on virtual time");
@@ -235,7 +231,7 @@ void add_sim(CLI::App& muster) {
       ->capture_default_str();
   command->add_flag("--progress", flags->progress, "show progress even when stderr is no terminal");
   command->callback([flags] { run(*flags); });
-#ifdef MUSTER_HAS_SIM_FGD
   add_sim_fgd(*sim);
-#endif
 }
+
+}  // namespace muster::app

@@ -3,4 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-void add_sim(CLI::App& muster);
+namespace muster::app {
+
+void add_sim(CLI::App& app);
+
+}  // namespace muster::app

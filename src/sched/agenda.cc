@@ -414,7 +414,8 @@ void Agenda::wake_for_quota(const World& world, QueueId queue) {
     for (const LineId line : waiting_for_quota_[id.index()]) {
       const auto& over = std::get<OverQuota>(lines_[line.index()].why);
       const std::size_t r = over.resource.index();
-      if (over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum)
+      const bool elastic = world.shapes[world.line(line).shape].elastic;
+      if (!elastic && over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum)
         continue;
       woken.push_back(line);
     }

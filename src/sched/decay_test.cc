@@ -45,8 +45,9 @@ TEST(Decay, TwoStepsAreOne) {
   for (std::int64_t a = 0; a < 3000; a += 331) {
     for (std::int64_t b = 0; b < 3000; b += 173) {
       const std::uint64_t once = decay(Duration{a + b}, Duration{1000});
-      const std::uint64_t twice =
-          (decay(Duration{a}, Duration{1000}) * decay(Duration{b}, Duration{1000})) >> 32;
+      __extension__ using Wide = unsigned __int128;
+      const auto twice = static_cast<std::uint64_t>(
+          (Wide{decay(Duration{a}, Duration{1000})} * decay(Duration{b}, Duration{1000})) >> 32);
       EXPECT_NEAR(static_cast<double>(once), static_cast<double>(twice), 128) << a << "+" << b;
     }
   }

@@ -54,21 +54,16 @@ Asker asker_of(const World& world, const Policy& policy, JobSlot slot, Time now)
           priority_class(world, job, policy)};
 }
 
-std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& asked,
+std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
                                     const Capacity& capacity, const Rules& rules) {
-  Charges charges = asked;
-  if (!job.reservation.is_none()) {  // what is held for it already does not count twice
-    for (const Charge& held : world.reservation(job.reservation).charges) {
-      for (Charge& c : charges) {
-        if (c.resource == held.resource)
-          c.amount = std::max<std::int64_t>(0, c.amount - held.amount);
-      }
-    }
-  }
-  if (auto over = world.quota.over(job.queue, charges, capacity, rules)) return over;
+  // What is kept for it while its victims leave is charged already and must not count twice.
+  const Charges none;
+  const Charges& kept =
+      job.reservation.is_none() ? none : world.reservation(job.reservation).charges;
+  if (auto over = world.quota.over(job.queue, charges, capacity, rules, kept)) return over;
   if (!rules.has(Rule::ExtraTrees)) return std::nullopt;
   for (const QueueId extra : job.extra_queues) {
-    if (auto over = world.quota.over(extra, charges, capacity, rules)) return over;
+    if (auto over = world.quota.over(extra, charges, capacity, rules, kept)) return over;
   }
   return std::nullopt;
 }

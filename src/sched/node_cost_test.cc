@@ -72,14 +72,31 @@ TEST_F(NodeCostTest, ModelOfAnEmptyFleetIsMadeAndThenMadeAgainFromNothing) {
   for (const NodeChoice choice : every_choice) {
     EXPECT_EQ(cost(choice, "n1", pod, 500).device, 1000);
   }
+  EXPECT_TRUE(needs_model(model, world, Time{0}));
+  make_model(model, world, Time{0});
   EXPECT_FALSE(needs_model(model, world, Time{0}));
-  const Time later = Time{0} + minutes(1);
-  EXPECT_TRUE(needs_model(model, world, later));
-  make_model(model, world, later);
   CostModel fresh;
-  make_model(fresh, world, later);
+  make_model(fresh, world, Time{0});
   ASSERT_EQ(model.mix.kinds.size(), 1u);
   EXPECT_EQ(model.mix.kinds[0].price, fresh.mix.kinds[0].price);
+}
+
+TEST_F(NodeCostTest, ModelIsDueWhenDemandHasGrownByMoreThanAQuarter) {
+  see("n1", 8, "A100");
+  for (int i = 0; i < 4; ++i) ask(1, 500);
+  make_model(model, world, Time{0});
+  ask(1, 500);
+  EXPECT_FALSE(needs_model(model, world, Time{0}));
+  ask(1, 500);
+  EXPECT_TRUE(needs_model(model, world, Time{0}));
+}
+
+TEST_F(NodeCostTest, ModelOfALargeFleetIsLeftAloneForAMinute) {
+  for (int i = 0; i < 257; ++i) see("n" + std::to_string(i), 8, "A100");
+  make_model(model, world, Time{0});
+  ask(1, 500);
+  EXPECT_FALSE(needs_model(model, world, Time{59'999}));
+  EXPECT_TRUE(needs_model(model, world, Time{60'000}));
 }
 
 TEST_F(NodeCostTest, WithoutAnyModelEveryChoiceAnswers) {

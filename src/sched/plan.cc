@@ -219,6 +219,7 @@ class Planner {
     const Asker asker = asker_of(world_, policy_, slot, now_);
     std::vector<int> full;
     for (const SetRec& set : shape.sets) full.push_back(set.count);
+    if (shape.elastic) keep_inside_guarantee(job, shape, full);
     if (start_with(id, slot, full, asker, why)) return true;
     if (shape.elastic && policy_.rules.has(Rule::Elastic) && start_smaller(id, slot, asker)) {
       return true;
@@ -228,6 +229,21 @@ class Planner {
       if (job.reservation.is_none()) agenda_.set_known_full(job.shape, why);
     }
     return false;
+  }
+
+  /// An elastic gang that fits into its guarantee does not start beyond it: what it got as its own
+  /// would be somebody else's to take back at once.
+  void keep_inside_guarantee(const Job& job, const Shape& shape, std::vector<int>& counts) {
+    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
+    if (venues.all.empty() || world_.quota.guarantor(job.queue).is_none()) return;
+    std::vector<int> least;
+    for (const SetRec& set : shape.sets) least.push_back(set.least);
+    const auto inside = [&](const std::vector<int>& n) {
+      return world_.quota.inside_guaranteed(
+          job.queue, world_.charges(shape, n, venues.all.front().types, policy_));
+    };
+    if (!inside(least)) return;
+    while (!inside(counts) && shrink(counts, least)) continue;
   }
 
   bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Asker& asker,

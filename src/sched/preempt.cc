@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "sched/judge.h"
+#include "sched/room_walk.h"
 
 namespace muster::sched {
 namespace {
+
+/// A search gives up after so many candidates, needed or not.
+constexpr std::size_t looked_at_max = 4096;
 
 bool is_running(const Job& job) { return job.active && !job.active->stopping; }
 
@@ -87,6 +91,7 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
       if (!gang.preemptible && policy.rules.has(Rule::PreemptibleOnly)) continue;
       Suspect s;
       s.job = slot;
+      s.cluster = cluster;
       s.standing.priority = priority_class(world, job, policy);
       s.gpu_milli = gpu_milli_of(job);
       s.lost_gpu_ms = lost_work(job, s.gpu_milli, policy, now);
@@ -205,15 +210,29 @@ struct VictimPool::Ask {
     charges = world.charges(shape, counts, venue.types, policy);
   }
 
-  bool over() const {
-    return over_quota(world, world.job(slot), charges, capacity, policy.rules).has_value();
+  std::optional<OverQuota> over() const {
+    return over_quota(world, world.job(slot), charges, capacity, policy.rules);
+  }
+
+  /// The job, or one of its extra charges, counts in this queue.
+  bool counts_in(JobSlot other, QueueId queue) const {
+    const Job& job = world.job(other);
+    const auto below = [&](QueueId id) {
+      while (!id.is_none() && id != queue) id = world.quota[id].parent;
+      return !id.is_none();
+    };
+    return below(job.queue) || std::any_of(job.extra_queues.begin(), job.extra_queues.end(), below);
+  }
+
+  Asker asker() const {
+    const Job& job = world.job(slot);
+    return {slot, Time::never(), job.reservation, priority_class(world, job, policy)};
   }
 
   bool fits() {
     if (over()) return false;
-    const Job& job = world.job(slot);
-    const Shape& shape = world.shapes[job.shape];
-    const Asker asker{slot, Time::never(), job.reservation, priority_class(world, job, policy)};
+    const Shape& shape = world.shapes[world.job(slot).shape];
+    const Asker asker = this->asker();
     if (!placer.view(venue, shape, counts, asker).enough) return false;
     const auto pods = placer.place(venue, shape, counts, asker);
     if (!pods) return false;
@@ -227,15 +246,26 @@ struct VictimPool::Ask {
     return true;
   }
 
-  /// Not even all suspects together would leave enough idle GPUs of the type in the cluster.
+  /// Not even all that may be chosen here, together, would leave enough idle GPUs in the cluster,
+  /// or enough room for one of the sets. Looks without touching the world.
   bool hopeless(const std::vector<Suspect>& list) const {
     const Shape& shape = world.shapes[world.job(slot).shape];
-    if (shape.least_gpu_milli == 0) return list.empty();
-    std::int64_t room = world.fleet.cluster(venue.cluster).idle_gpu_milli;
+    std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
+    std::vector<JobSlot> here;
     for (const Suspect& s : list) {
-      if (world.job(s.job).active->cluster == venue.cluster) room += s.gpu_milli;
+      if (s.cluster != venue.cluster) continue;
+      if (here.size() == looked_at_max) break;
+      here.push_back(s.job);
+      idle += s.gpu_milli;
     }
-    return room < shape.least_gpu_milli;
+    if (idle < shape.least_gpu_milli) return true;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker());
+      for (std::size_t n = 0; n < here.size() && walk.room() < counts[i]; ++n)
+        walk.release(world.job(here[n]).active->pods);
+      if (walk.room() < counts[i]) return true;
+    }
+    return false;
   }
 
   void remove(JobSlot victim) {
@@ -259,16 +289,26 @@ struct VictimPool::Ask {
 std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list,
                                              int limit) {
   std::vector<const Suspect*> chosen;
-  bool enough = false;
-  for (const Suspect& s : list) {
-    if (static_cast<int>(chosen.size()) >= limit && policy_.rules.has(Rule::EvictionLimit)) break;
-    // In another cluster it helps only with a quota that both charge.
-    const bool here = world_.job(s.job).active->cluster == ask.venue.cluster;
-    if (!here && !ask.over()) continue;
-    ask.remove(s.job);
-    chosen.push_back(&s);
+  std::vector<bool> removed(list.size(), false);
+  const auto remove = [&](std::size_t i) {
+    ask.remove(list[i].job);
+    removed[i] = true;
+    chosen.push_back(&list[i]);
+  };
+  // First the quota: only jobs that count in the queue in the way help, wherever they run. Then the
+  // room: only jobs in this cluster do.
+  std::optional<OverQuota> over = ask.over();
+  for (std::size_t i = 0; i < list.size() && over && chosen.size() < looked_at_max; ++i) {
+    if (!ask.counts_in(list[i].job, over->queue)) continue;
+    remove(i);
+    over = ask.over();
+  }
+  bool enough = !over && !chosen.empty() && ask.fits();
+  for (std::size_t i = 0; i < list.size() && !over && !enough; ++i) {
+    if (chosen.size() >= looked_at_max) break;
+    if (removed[i] || list[i].cluster != ask.venue.cluster) continue;
+    remove(i);
     enough = ask.fits();
-    if (enough) break;
   }
   if (enough && policy_.rules.has(Rule::MinimalVictims)) {
     // Whoever turns out not to be needed stays, those of the highest standing first.
@@ -284,6 +324,8 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
   }
   for (const Suspect* s : chosen) ask.restore(s->job);
   if (!enough || chosen.empty()) return std::nullopt;
+  const bool limited = policy_.rules.has(Rule::EvictionLimit);
+  if (limited && static_cast<int>(chosen.size()) > limit) return std::nullopt;
   Preemption p{ask.venue.cluster, {}, ask.nodes, model::StopWhy::Priority, 0, ask.charges};
   const int mine = priority_class(world_, world_.job(ask.slot), policy_);
   for (const Suspect* s : chosen) {
@@ -297,15 +339,16 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
-  const std::vector<TypeId>* types = nullptr;
+  // Venues differ in charges, which decide the standing, but mostly not in the standing itself.
+  std::optional<std::pair<Standing, std::vector<JobSlot>>> last;
   std::vector<Suspect> list;
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, capacity, slot);
-    if (types == nullptr || *types != venue.types) {
-      std::vector<JobSlot> pushed;
-      const Standing mine = standing_of(slot, ask.charges, &pushed);
+    std::vector<JobSlot> pushed;
+    const Standing mine = standing_of(slot, ask.charges, &pushed);
+    if (!last || last->first != mine || last->second != pushed) {
       list = below(mine, pushed, result.protected_until);
-      types = &venue.types;
+      last = {mine, std::move(pushed)};
     }
     if (list.empty() || ask.hopeless(list)) continue;
     auto found = choose(ask, list, limit);

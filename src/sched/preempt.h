@@ -30,6 +30,7 @@ struct Standing {
 /// A running job that may be evicted for somebody.
 struct Suspect {
   JobSlot job;
+  ClusterId cluster;
   Standing standing;
   std::int64_t lost_gpu_ms = 0;  // GPU-time since its last checkpoint
   std::int64_t gpu_milli = 0;

@@ -194,19 +194,23 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
 }
 
 std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
-                                         const Capacity& capacity, const Rules& rules) const {
+                                         const Capacity& capacity, const Rules& rules,
+                                         const Charges& credit) const {
   for (const Charge& c : charges) {
     if (c.amount == 0) continue;
     const ResourceId r = c.resource;
+    std::int64_t credited = 0;
+    for (const Charge& k : credit) credited += k.resource == r ? k.amount : 0;
     bool settled = false;        // inside somebody's guarantee: nobody above needs to lend
     std::int64_t held_was = 0;   // by the child on the way up, before the charge
     std::int64_t held_then = 0;  // and after it
     for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
       const QueueNode& n = nodes_[id.index()];
       const LimitRec limit = limit_of(n, r);
-      const std::int64_t then = at(n.use, r) + c.amount;
+      const std::int64_t used = at(n.use, r) - credited;
+      const std::int64_t then = used + c.amount;
       if (limit.maximum != unset && then > limit.maximum && rules.has(Rule::QuotaMaximum)) {
-        return OverQuota{id, r, QuotaBound::Maximum, c.amount, limit.maximum - at(n.use, r)};
+        return OverQuota{id, r, QuotaBound::Maximum, c.amount, limit.maximum - used};
       }
       const std::int64_t held_below =
           rules.has(Rule::LendLimit) ? at(n.held_below, r) - held_was + held_then : 0;
@@ -215,11 +219,11 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
       if (!settled && limit.borrow != unset && then > guaranteed + limit.borrow &&
           rules.has(Rule::BorrowLimit)) {
         return OverQuota{id, r, QuotaBound::Borrow, c.amount,
-                         guaranteed + limit.borrow - at(n.use, r)};
+                         guaranteed + limit.borrow - used};
       }
       if (!settled && n.parent.is_none() && held_below > 0 && then + held_below > at(capacity, r)) {
         return OverQuota{id, r, QuotaBound::Held, c.amount,
-                         at(capacity, r) - at(n.use, r) - held_below};
+                         at(capacity, r) - used - held_below};
       }
       std::int64_t own = 0;
       if (limit.guaranteed != unset && limit.lend != unset) {

@@ -81,9 +81,9 @@ class QuotaTree {
   /// leaves remembered use as it is: a trial that is undone must not leave a trace in it.
   void charge(QueueId queue, const Charges& charges, int sign, Time at, Duration half_life);
 
-  /// Nothing if the queue may use this much more.
+  /// Nothing if the queue may use this much more. `credit`: what is charged for the asker already.
   std::optional<OverQuota> over(QueueId queue, const Charges& charges, const Capacity& capacity,
-                                const Rules& rules) const;
+                                const Rules& rules, const Charges& credit = {}) const;
   /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
   bool inside_guaranteed(QueueId queue, const Charges& charges) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.

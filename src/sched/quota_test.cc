@@ -278,12 +278,14 @@ TEST(Quota, PastUseFadesWithTheHalfLife) {
   Tree t;
   Policy policy;
   policy.half_life = hours(1);
+  t.capacity = Capacity(3, 1'000'000'000);
+  constexpr std::int64_t half = 500'000'000;
   const QueueId q = t.queue("q", "");
   const auto share = [&](Time at) { return t.quota.share(q, t.capacity, at, policy); };
-  t.quota.charge(q, {{resource_gpu, 50}}, +1, Time{0}, policy.half_life);
+  t.quota.charge(q, {{resource_gpu, half}}, +1, Time{0}, policy.half_life);
   const Time end = Time{0} + hours(100);
   EXPECT_NEAR(static_cast<double>(share(end)), 4294967296.0, 100) << "use and as much remembered";
-  t.quota.charge(q, {{resource_gpu, 50}}, -1, end, policy.half_life);
+  t.quota.charge(q, {{resource_gpu, half}}, -1, end, policy.half_life);
   EXPECT_NEAR(static_cast<double>(share(end)), 4294967296.0 / 2, 100);
   EXPECT_NEAR(static_cast<double>(share(end + hours(1))), 4294967296.0 / 4, 100);
   EXPECT_NEAR(static_cast<double>(share(end + hours(2))), 4294967296.0 / 8, 100);

@@ -1,19 +1,12 @@
 #include "sched/tryout.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
-#include "sched/estimate.h"
 #include "sched/judge.h"
 
 namespace muster::sched {
-namespace {
-
-/// Looking ahead in time stops when so many pods have been taken off their nodes.
-constexpr std::size_t pods_ended_max = 16'384;
-
-}  // namespace
-
 Counts full_of(const Shape& shape) {
   Counts counts;
   for (const SetRec& set : shape.sets) counts.push_back(set.count);
@@ -117,54 +110,90 @@ int Tryout::fewest_less(const Counts& from, const Counts& floor, int low, int hi
 }
 
 std::optional<WhenJobEnds> Tryout::when_job_ends() {
-  const std::vector<JobEnd> list = endings();
+  if (infeasible(world_, kit_.agenda(), policy_, job().shape)) return std::nullopt;
+  Calendar calendar(world_, policy_, now_);
   const Asker patient{slot_, Time::never(), asker_.own, asker_.priority};
   const Counts counts = least_of(shape_);
-  std::size_t worth_trying = 0;
-  std::size_t pods = 0;
-  while (worth_trying < list.size() && pods < pods_ended_max)
-    pods += world_.job(list[worth_trying++].job).active->pods.size();
-  Ended future(world_, list);
-  ClusterId cluster;
-  const auto starts_after = [&](std::size_t ended) {
-    future.advance_to(ended);
-    const auto found = start(venues_, counts, patient);
-    if (found) cluster = found->venue->cluster;
-    return found.has_value();
-  };
-  // Ends only add room and quota: the shortest sufficient prefix, by doubling, then by halving.
-  std::size_t too_few = 0;
-  std::size_t enough = std::min<std::size_t>(1, worth_trying);
-  while (enough < worth_trying && !starts_after(enough)) {
-    too_few = enough;
-    enough = std::min(enough * 2, worth_trying);
+  std::optional<WhenJobEnds> best;
+  std::vector<std::vector<TypeId>> done;
+  for (const Venue& venue : venues_.all) {
+    if (std::find(done.begin(), done.end(), venue.types) != done.end()) continue;
+    done.push_back(venue.types);
+    const auto quota = when_allowed(charges(venue, counts), calendar);
+    if (!quota || (best && quota->time >= best->time)) continue;
+    Venues same;  // those that charge the same
+    for (const Venue& other : venues_.all) {
+      if (other.types == venue.types) same.all.push_back(other);
+    }
+    std::optional<WhenJobEnds> room = when_room(same, patient, calendar);
+    if (!room) continue;
+    if (quota->time > room->time) room = WhenJobEnds{quota->job, quota->time, room->cluster};
+    if (!room->job.is_none() && (!best || room->time < best->time)) best = room;
   }
-  if (worth_trying == 0 || !starts_after(enough)) return std::nullopt;
-  while (enough - too_few > 1) {
-    const std::size_t middle = too_few + (enough - too_few) / 2;
-    (starts_after(middle) ? enough : too_few) = middle;
-  }
-  starts_after(enough);
-  return WhenJobEnds{list[enough - 1].job, list[enough - 1].end, cluster};
+  return best;
 }
 
-/// Jobs whose end could help, soonest first: those in the venues' clusters, and all if quota is in
-/// the way.
-std::vector<JobEnd> Tryout::endings() {
+/// When these venues have room; with no job if they have it now.
+std::optional<WhenJobEnds> Tryout::when_room(const Venues& venues, const Asker& patient,
+                                             Calendar& calendar) {
   const Counts counts = least_of(shape_);
-  bool allowed = true;
-  for (const Venue& venue : venues_.all) allowed = allowed && !over(charges(venue, counts));
-  std::vector<JobEnd> list;
-  for (const ClusterId cluster : world_.fleet.by_name()) {
-    if (allowed && !has_venue(venues_, cluster)) continue;
-    for (const JobSlot other : world_.active_in(cluster))
-      list.push_back({expected_end(world_, world_.job(other), policy_, now_), other});
+  for (const Venue& venue : venues.all) {
+    if (!placer_.view(venue, shape_, counts, patient).enough) continue;
+    const auto pods = placer_.place(venue, shape_, counts, patient);
+    if (!pods) continue;
+    take_back(*pods);
+    return WhenJobEnds{JobSlot::none(), now_, venue.cluster};
   }
-  std::sort(list.begin(), list.end(), [&](const JobEnd& a, const JobEnd& b) {
+  const auto fit = earliest_fit(world_, placer_, venues, shape_, patient, calendar);
+  if (!fit) return std::nullopt;
+  // Of those that end at that time one that leaves a node it will use.
+  JobSlot last;
+  for (const Departure& d : calendar.of(fit->cluster)) {
+    if (d.end != fit->start) continue;
+    const bool leaves = std::any_of(d.pods->begin(), d.pods->end(), [&](const PodOn& pod) {
+      return std::find(fit->nodes.begin(), fit->nodes.end(), pod.node) != fit->nodes.end();
+    });
+    if (leaves || last.is_none()) last = d.job;
+  }
+  return WhenJobEnds{last, fit->start, fit->cluster};
+}
+
+/// When quota allows these charges, if jobs that charge the same queues end; with no job if it does
+/// now.
+std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar& calendar) {
+  WhenJobEnds when{JobSlot::none(), now_, ClusterId::none()};
+  if (!over(charges)) return when;
+  const auto top = [&](QueueId queue) {  // just below the hidden root of its tree
+    while (!world_.quota[queue].parent.is_none() &&
+           !world_.quota[world_.quota[queue].parent].parent.is_none())
+      queue = world_.quota[queue].parent;
+    return queue;
+  };
+  std::set<QueueId> mine = {top(job().queue)};
+  for (const QueueId extra : job().extra_queues) mine.insert(top(extra));
+  const auto shares_quota = [&](JobSlot slot) {
+    const Job& other = world_.job(slot);
+    return mine.contains(top(other.queue)) ||
+           std::any_of(other.extra_queues.begin(), other.extra_queues.end(),
+                       [&](QueueId extra) { return mine.contains(top(extra)); });
+  };
+  const bool all_help = over(charges)->bound == QuotaBound::Held;
+  std::vector<Departure> all;
+  for (const ClusterId cluster : world_.fleet.by_name()) {
+    for (const Departure& d : calendar.of(cluster)) {
+      if (all_help || shares_quota(d.job)) all.push_back(d);
+    }
+  }
+  std::sort(all.begin(), all.end(), [&](const Departure& a, const Departure& b) {
     if (a.end != b.end) return a.end < b.end;
     return world_.job(a.job).id < world_.job(b.job).id;
   });
-  return list;
+  QuotaReleased released(world_);
+  for (const Departure& d : all) {
+    released.end(d.job);
+    if (!over(charges)) return WhenJobEnds{d.job, d.end, ClusterId::none()};
+  }
+  return std::nullopt;
 }
 
 std::optional<Preemption> Tryout::victims() {

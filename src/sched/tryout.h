@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sched/agenda.h"
+#include "sched/backfill.h"
 #include "sched/gang.h"
 #include "sched/ids.h"
 #include "sched/policy.h"
@@ -91,7 +92,9 @@ class Tryout {
   Why why_not();
 
  private:
-  std::vector<JobEnd> endings();
+  std::optional<WhenJobEnds> when_room(const Venues& venues, const Asker& patient,
+                                       Calendar& calendar);
+  std::optional<WhenJobEnds> when_allowed(const Charges& charges, Calendar& calendar);
 
   World& world_;
   Kit& kit_;

@@ -91,20 +91,16 @@ AllNodesUsable::~AllNodesUsable() {
   for (const NodeId id : nodes_) fleet_.hide(id, false);  // leaves it again
 }
 
-void Ended::advance_to(std::size_t ended) {
-  for (; ended_ < ended; ++ended_) {
-    const Job& job = world_.job(list_[ended_].job);
-    for (const PodOn& pod : job.active->pods) world_.fleet.vacate(pod, world_.shapes);
-    charge(job, -1);
-  }
-  while (ended_ > ended) {
-    const Job& job = world_.job(list_[--ended_].job);
-    for (const PodOn& pod : job.active->pods) world_.fleet.occupy(pod, world_.shapes);
-    charge(job, +1);
-  }
+QuotaReleased::~QuotaReleased() {
+  for (auto slot = ended_.rbegin(); slot != ended_.rend(); ++slot) charge(world_.job(*slot), +1);
 }
 
-void Ended::charge(const Job& job, int sign) {
+void QuotaReleased::end(JobSlot slot) {
+  charge(world_.job(slot), -1);
+  ended_.push_back(slot);
+}
+
+void QuotaReleased::charge(const Job& job, int sign) {
   world_.quota.charge(job.queue, job.active->charges, sign, Time{0}, Duration{0});
   for (const QueueId extra : job.extra_queues)
     world_.quota.charge(extra, job.active->charges, sign, Time{0}, Duration{0});

@@ -1,6 +1,6 @@
 // Changes to the world that take themselves back at the end of their scope: other limits, another
-// priority, nodes back in use, jobs ended, a job that is only a guest. Each leaves World::hash() as
-// it was. The fleet's log of gains must be quiet meanwhile (a Trial sees to that).
+// priority, nodes back in use, quota given back, a job that is only a guest. Each leaves
+// World::hash() as it was. The fleet's log of gains must be quiet meanwhile (a Trial sees to that).
 #pragma once
 
 #include <cstdint>
@@ -67,25 +67,19 @@ class AllNodesUsable {
   std::set<NodeId> nodes_;
 };
 
-struct JobEnd {
-  Time end;
-  JobSlot job;
-};
-
-/// Jobs off their nodes and quota in the order of the list, as far as asked.
-class Ended {
+/// Jobs that do not charge their quota any more; they keep their nodes.
+class QuotaReleased {
  public:
-  Ended(World& world, const std::vector<JobEnd>& list) : world_(world), list_(list) {}
-  ~Ended() { advance_to(0); }
-  Ended(const Ended&) = delete;
-  Ended& operator=(const Ended&) = delete;
-  void advance_to(std::size_t ended);
+  explicit QuotaReleased(World& world) : world_(world) {}
+  ~QuotaReleased();
+  QuotaReleased(const QuotaReleased&) = delete;
+  QuotaReleased& operator=(const QuotaReleased&) = delete;
+  void end(JobSlot job);
 
  private:
   void charge(const Job& job, int sign);
   World& world_;
-  const std::vector<JobEnd>& list_;
-  std::size_t ended_ = 0;
+  std::vector<JobSlot> ended_;
 };
 
 /// A job in the world's table, but in no line. Its queue must exist.

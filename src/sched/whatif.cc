@@ -161,25 +161,37 @@ class Inquiry {
     const std::vector<int> steps = worthwhile_priorities();
     if (steps.empty() || try_.venues().all.empty()) return std::nullopt;
     OtherPriority other(world_, slot_);
+    int highest = 0;  // class of a victim
     const auto with = [&](int priority) -> std::optional<HigherPriority> {
       other.set(priority);
+      highest = priority - 1;
       const Asker asker = asker_of(world_, policy_, slot_, now_);
       if (try_.start(try_.venues(), least_, asker)) return HigherPriority{priority, 0};
       const auto found = try_.victims();
       if (!found) return std::nullopt;
+      highest = model::priority_min;
+      for (const JobSlot victim : found->victims)
+        highest = std::max(highest, priority_class(world_, world_.job(victim), policy_));
       return HigherPriority{priority, static_cast<int>(found->victims.size())};
     };
     std::optional<HigherPriority> best = with(steps.back());
     std::size_t low = 0;
     std::size_t high = steps.size() - 1;
     while (best && low < high) {
+      // One step above the victims just found would do as well: no need to look above it.
+      const auto enough = std::lower_bound(steps.begin(), steps.end(), highest + 1);
+      high = std::clamp(static_cast<std::size_t>(enough - steps.begin()), low, high);
       const std::size_t middle = low + (high - low) / 2;
       if (const auto found = with(steps[middle])) {
         best = found;
         high = middle;
       } else {
         low = middle + 1;
+        highest = model::priority_max;
       }
+    }
+    if (best && best->priority != steps[high]) {
+      if (const auto found = with(steps[high])) best = found;
     }
     return best;
   }

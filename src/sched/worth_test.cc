@@ -215,11 +215,20 @@ TEST(Worth, SliverThatIsLostAnywayMakesATie) {
   EXPECT_EQ(judge(Choice::Default, mix, memo, roomy({300, 400}), share(300), 0)->device, 0u);
 }
 
-TEST(Worth, IdleGpuIsOpenedWhenItsRestIsAsGoodAFit) {
+TEST(Worth, IdleGpuIsOpenedForAnEquallyGoodFitOnlyWhenGpusAreScarce) {
   // Two halves fill a GPU as well as one fills a half, and idle GPUs are marked down.
-  const Mix mix = usual_mix();
-  WorthMemo memo;
-  EXPECT_EQ(judge(Choice::Default, mix, memo, roomy({500, 1000}), share(500), 0)->device, 1u);
+  const NodeState n = roomy({500, 1000});
+  const std::vector<NodeCount> fleet = {{roomy({1000, 1000, 1000, 1000}), 10}};
+  struct Row {
+    std::int64_t capacity_milli;
+    std::size_t device;
+  };
+  for (const Row& row : {Row{40'000, 0}, Row{79'999, 0}, Row{80'000, 1}, Row{400'000, 1}}) {
+    const Mix mix = make_mix(usual_demand(), fleet, row.capacity_milli, nullptr);
+    WorthMemo memo;
+    EXPECT_EQ(judge(Choice::Default, mix, memo, n, share(500), 0)->device, row.device)
+        << row.capacity_milli;
+  }
 }
 
 TEST(Worth, EqualDevicesTieToTheFirst) {

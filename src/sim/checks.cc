@@ -27,9 +27,7 @@ std::string gang_broken(const sched::World& world) {
 std::string check_step(const control::Loop& loop, const Record& record, std::size_t accepted) {
   if (!record.violation().empty()) return record.violation();
   const sched::World& world = loop.world();
-#if __has_include("sched/check.cc")
   if (std::string wrong = sched::check(world); !wrong.empty()) return "world: " + wrong;
-#endif
   if (world.job_count() != accepted)
     return fmt::format("job lost: {} were accepted, the world has {}", accepted, world.job_count());
   if (std::string wrong = gang_broken(world); !wrong.empty()) return wrong;

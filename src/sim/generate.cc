@@ -71,13 +71,13 @@ struct Kind {
   int minutes_high;
 };
 constexpr std::array demo_kinds = {
-    Kind{"production", "retrain", "ana", 8, 2, 8, 25, 50},
-    Kind{"production", "evaluate", "ana", 14, 1, 2, 5, 15},
-    Kind{"research", "pretrain", "bo", 6, 4, 8, 40, 80},
-    Kind{"research", "finetune", "chen", 22, 1, 8, 20, 60},
+    Kind{"production", "retrain", "ana", 7, 2, 8, 20, 40},
+    Kind{"production", "evaluate", "ana", 16, 1, 2, 5, 15},
+    Kind{"research", "pretrain", "bo", 4, 4, 8, 30, 60},
+    Kind{"research", "finetune", "chen", 18, 1, 8, 15, 40},
     Kind{"research", "sweep", "chen", 20, 1, 1, 10, 40},
-    Kind{"students", "thesis", "dina", 12, 1, 4, 20, 60},
-    Kind{"students", "notebook", "eli", 18, 1, 1, 15, 90},
+    Kind{"students", "thesis", "dina", 14, 1, 4, 15, 45},
+    Kind{"students", "notebook", "eli", 21, 1, 1, 15, 90},
 };
 
 const Kind& draw_kind(Prng& prng) {
@@ -101,7 +101,7 @@ Workload demo_workload(const GenerateOptions& options) {
     w.machines.push_back({"berlin", gpu_node(fmt::format("berlin-{}", i), 8, "H100")});
   for (int i = 1; i <= 6; ++i)
     w.machines.push_back({"oslo", gpu_node(fmt::format("oslo-{}", i), 8, "A100")});
-  w.queues.push_back(queue("production", 2, 48));
+  w.queues.push_back(queue("production", 2, 40));
   w.queues.push_back(queue("research", 2, 32));
   w.queues.push_back(queue("students", 1, 0));
   const int count = options.jobs > 0 ? options.jobs : 200;

@@ -15,27 +15,59 @@ constexpr std::size_t steps = 240;
 constexpr std::size_t gantt_rows = 36;
 
 constexpr const char* style = R"(
-:root{--bg:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#667085;--line:#e4e7ec;
---c0:#3366cc;--c1:#e07b39;--c2:#2a9d6f;--c3:#a84fb0;--c4:#c9a227;--c5:#4aa3c7;--c6:#c2475b;--c7:#7a8290}
-@media (prefers-color-scheme:dark){:root{--bg:#12161c;--card:#1a2029;--ink:#e6e9ee;--soft:#98a2b3;
---line:#2b3440;--c0:#6d9bff;--c1:#f0995c;--c2:#4cc795;--c3:#cc7fd3;--c4:#e0bf4d;--c5:#74c4e4;--c6:#e8798a;--c7:#9aa3b2}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);
-font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-main{max-width:1040px;margin:0 auto;padding:32px 20px 60px}h1{font-size:26px;margin:0}
-h2{font-size:17px;margin:0 0 2px}.sub{color:var(--soft);margin:2px 0 22px}.note{color:var(--soft);
-font-size:13px;margin:0 0 10px}.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px}
-.tile,.card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px}
-.card{margin-top:16px;padding:18px 20px}.tile b{display:block;font-size:23px;font-weight:650;
-font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:13px}
-.bad{border-color:var(--c6);color:var(--c6)}svg{width:100%;height:auto;display:block}
-.tick{fill:var(--soft);font-size:11px}.grid{stroke:var(--line);stroke-width:1}
-.wait{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:2 3;opacity:.7}.soft{opacity:.13}.cut{opacity:.4}
-polyline{fill:none;stroke-width:2;stroke-linejoin:round}.legend{display:flex;flex-wrap:wrap;gap:4px 16px;
-font-size:13px;color:var(--soft);margin:0 0 8px}.legend i{display:inline-block;width:10px;height:10px;
-border-radius:3px;margin-right:6px}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:right;padding:5px 10px;border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:500}
-th:first-child,td:first-child{text-align:left}ul{margin:0;padding-left:0;list-style:none}
-li{display:flex;gap:14px;padding:2px 0}li time{color:var(--soft);font-variant-numeric:tabular-nums}
+:root {
+  --bg: #f6f7f9; --card: #fff; --ink: #1c2430; --soft: #667085; --line: #e4e7ec;
+  --c0: #3366cc; --c1: #e07b39; --c2: #2a9d6f; --c3: #a84fb0;
+  --c4: #c9a227; --c5: #4aa3c7; --c6: #c2475b; --c7: #7a8290;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #12161c; --card: #1a2029; --ink: #e6e9ee; --soft: #98a2b3; --line: #2b3440;
+    --c0: #6d9bff; --c1: #f0995c; --c2: #4cc795; --c3: #cc7fd3;
+    --c4: #e0bf4d; --c5: #74c4e4; --c6: #e8798a; --c7: #9aa3b2;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--bg); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
+}
+main { max-width: 1040px; margin: 0 auto; padding: 32px 20px 60px; }
+h1 { font-size: 26px; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 17px; margin: 0 0 2px; }
+.sub { color: var(--soft); margin: 2px 0 22px; }
+.note { color: var(--soft); font-size: 13px; margin: 0 0 10px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
+.tile, .card {
+  background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px;
+}
+.card { margin-top: 16px; padding: 18px 20px; }
+.tile b {
+  display: block; font-size: 23px; font-weight: 650; font-variant-numeric: tabular-nums;
+}
+.tile span { color: var(--soft); font-size: 13px; }
+.bad { border-color: var(--c6); color: var(--c6); }
+svg { width: 100%; height: auto; display: block; }
+.tick { fill: var(--soft); font-size: 11px; }
+.grid { stroke: var(--line); stroke-width: 1; }
+.wait { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 3; opacity: .7; }
+.soft { opacity: .13; }
+.cut { opacity: .4; }
+polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.legend {
+  display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; color: var(--soft);
+  margin: 0 0 8px;
+}
+.legend i {
+  display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px;
+}
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 500; }
+th:first-child, td:first-child { text-align: left; }
+ul { margin: 0; padding-left: 0; list-style: none; }
+li { display: flex; gap: 14px; padding: 2px 0; }
+li time { color: var(--soft); font-variant-numeric: tabular-nums; }
 )";
 
 std::string colours() {

@@ -276,6 +276,14 @@ class Simulation {
       trace_.add(report.now, decision);
       std::visit([this](const auto& d) { count(d); }, decision);
     }
+    for (const auto& [beneficiary, victims] : room_) {
+      std::string names = victims.front();
+      if (victims.size() == 2) names += " and " + victims.back();
+      if (victims.size() > 2) names += fmt::format(" and {} others", victims.size() - 1);
+      tell(
+          fmt::format("{} make{} room for {}", names, victims.size() == 1 ? "s" : "", beneficiary));
+    }
+    room_.clear();
   }
 
   void count(const model::Placed&) { ++outcome_.decisions["placed"]; }
@@ -289,11 +297,11 @@ class Simulation {
     switch (d.why) {
       case model::StopWhy::Priority:
         ++outcome_.decisions["preempted"];
-        tell(fmt::format("{} makes room for {}, which is more urgent", d.job, d.beneficiary));
+        room_[d.beneficiary].push_back(d.job);
         break;
       case model::StopWhy::Reclaim:
         ++outcome_.decisions["reclaimed"];
-        tell(fmt::format("{} gives borrowed GPUs back to {}", d.job, d.beneficiary));
+        room_[d.beneficiary].push_back(d.job);
         break;
       case model::StopWhy::Drain:
         ++outcome_.decisions["drained"];
@@ -401,6 +409,7 @@ class Simulation {
   std::map<std::string, model::EventBody> unanswered_;  // requests, by request_key
   std::set<std::string> accepted_;
   std::size_t submitted_ = 0;
+  std::map<std::string, std::vector<std::string>> room_;  // victims of this step, by beneficiary
   TraceHash trace_;
   Outcome outcome_;
 };
