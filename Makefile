@@ -25,7 +25,7 @@ dev:  ## build/dev: quick to build, easy to debug
 	@cmake --preset dev --log-level=WARNING
 	@cmake --build --preset dev -j $(JOBS)
 
-run: build  ## run the demonstration: a generated fleet in the simulator
+run: setup build  ## run the demonstration: a generated fleet in the simulator
 	$(MUSTER) sim run --generate demo
 
 test: setup  ## everything CI runs: all tiers, with a table of times at the end

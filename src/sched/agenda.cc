@@ -415,7 +415,8 @@ void Agenda::wake_for_quota(const World& world, QueueId queue) {
       const auto& over = std::get<OverQuota>(lines_[line.index()].why);
       const std::size_t r = over.resource.index();
       const bool elastic = world.shapes[world.line(line).shape].elastic;
-      if (!elastic && over.bound == QuotaBound::Maximum && node.use[r] + over.asked > node.limits[r].maximum)
+      if (!elastic && over.bound == QuotaBound::Maximum &&
+          node.use[r] + over.asked > node.limits[r].maximum)
         continue;
       woken.push_back(line);
     }

@@ -1,6 +1,7 @@
 #include "sched/preempt.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sched/judge.h"
 #include "sched/room_walk.h"
@@ -155,9 +156,11 @@ void VictimPool::placed(JobSlot job, const Charges& charges) {
     return priority_class(world_, world_.job(m.job), policy_) < priority;
   });
   members.insert(after, {job, &charges});
+  last_.reset();
 }
 
 void VictimPool::taken(JobSlot job) {
+  last_.reset();
   std::erase_if(suspects_, [&](const Suspect& s) { return s.job == job; });
   for (auto& [queue, members] : by_guarantor_) {
     std::erase_if(members, [&](const Member& m) { return m.job == job; });
@@ -246,9 +249,9 @@ struct VictimPool::Ask {
     return true;
   }
 
-  /// Not even all that may be chosen here, together, would leave enough idle GPUs in the cluster,
-  /// or enough room for one of the sets. Looks without touching the world.
-  bool hopeless(const std::vector<Suspect>& list) const {
+  /// How many of the suspects here, in their order, must go at least so that every set alone has
+  /// room. Nothing if not even all of them are enough. Looks without touching the world.
+  std::optional<std::size_t> needed_here(const std::vector<Suspect>& list) const {
     const Shape& shape = world.shapes[world.job(slot).shape];
     std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
     std::vector<JobSlot> here;
@@ -258,14 +261,17 @@ struct VictimPool::Ask {
       here.push_back(s.job);
       idle += s.gpu_milli;
     }
-    if (idle < shape.least_gpu_milli) return true;
+    if (idle < shape.least_gpu_milli) return std::nullopt;
+    std::size_t needed = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker());
-      for (std::size_t n = 0; n < here.size() && walk.room() < counts[i]; ++n)
-        walk.release(world.job(here[n]).active->pods);
-      if (walk.room() < counts[i]) return true;
+      std::size_t gone = 0;
+      while (walk.room() < counts[i] && gone < here.size())
+        walk.release(world.job(here[gone++]).active->pods);
+      if (walk.room() < counts[i]) return std::nullopt;
+      needed = std::max(needed, gone);
     }
-    return false;
+    return needed;
   }
 
   void remove(JobSlot victim) {
@@ -288,6 +294,9 @@ struct VictimPool::Ask {
 
 std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list,
                                              int limit) {
+  if (list.empty()) return std::nullopt;
+  const std::optional<std::size_t> needed = ask.needed_here(list);
+  if (!needed) return std::nullopt;
   std::vector<const Suspect*> chosen;
   std::vector<bool> removed(list.size(), false);
   const auto remove = [&](std::size_t i) {
@@ -303,12 +312,13 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
     remove(i);
     over = ask.over();
   }
+  const bool in_order = chosen.empty();  // then it is known how many must go before a look helps
   bool enough = !over && !chosen.empty() && ask.fits();
   for (std::size_t i = 0; i < list.size() && !over && !enough; ++i) {
     if (chosen.size() >= looked_at_max) break;
     if (removed[i] || list[i].cluster != ask.venue.cluster) continue;
     remove(i);
-    enough = ask.fits();
+    enough = (!in_order || chosen.size() >= *needed) && ask.fits();
   }
   if (enough && policy_.rules.has(Rule::MinimalVictims)) {
     // Whoever turns out not to be needed stays, those of the highest standing first.
@@ -336,27 +346,46 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
   return p;
 }
 
+void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected_until) {
+  std::vector<JobSlot> pushed;
+  const Standing mine = standing_of(slot, charges, &pushed);
+  if (!last_ || last_->mine != mine || last_->pushed != pushed) {
+    std::vector<Suspect> list = below(mine, pushed, protected_until);
+    last_ = Lower{mine, std::move(pushed), std::move(list), protected_until};
+  }
+  protected_until = std::min(protected_until, last_->protected_until);
+}
+
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
-  // Venues differ in charges, which decide the standing, but mostly not in the standing itself.
-  std::optional<std::pair<Standing, std::vector<JobSlot>>> last;
-  std::vector<Suspect> list;
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, capacity, slot);
-    std::vector<JobSlot> pushed;
-    const Standing mine = standing_of(slot, ask.charges, &pushed);
-    if (!last || last->first != mine || last->second != pushed) {
-      list = below(mine, pushed, result.protected_until);
-      last = {mine, std::move(pushed)};
-    }
-    if (list.empty() || ask.hopeless(list)) continue;
-    auto found = choose(ask, list, limit);
+    look_from(slot, ask.charges, result.protected_until);
+    auto found = choose(ask, last_->list, limit);
     if (found && (!result.found || found->lost_gpu_ms < result.found->lost_gpu_ms)) {
       result.found = std::move(found);
     }
   }
   return result;
+}
+
+std::optional<int> VictimPool::highest_needed(Placer& placer, const Venue& venue, JobSlot slot,
+                                              const Capacity& capacity) {
+  const Ask ask(*this, placer, venue, capacity, slot);
+  Time ignored = Time::never();
+  look_from(slot, ask.charges, ignored);
+  const std::vector<Suspect>& list = last_->list;
+  const std::optional<std::size_t> needed = ask.needed_here(list);
+  if (!needed || list.empty()) return std::nullopt;
+  std::size_t here = 0;
+  int highest = std::numeric_limits<int>::min();
+  for (std::size_t i = 0; i < list.size() && here < *needed; ++i) {
+    if (list[i].cluster != venue.cluster) continue;
+    ++here;
+    highest = std::max(highest, list[i].standing.priority);
+  }
+  return highest;
 }
 
 }  // namespace muster::sched

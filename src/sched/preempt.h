@@ -64,6 +64,10 @@ class VictimPool {
   /// `limit` victims. Leaves the world as it was.
   VictimSearch search(Placer& placer, const Venues& venues, JobSlot job, const Capacity& capacity,
                       int limit);
+  /// The highest class among those who must go at least for the job to have room in the venue, if
+  /// the lowest go first; nothing if not all of them are enough. A bound, without quota.
+  std::optional<int> highest_needed(Placer& placer, const Venue& venue, JobSlot job,
+                                    const Capacity& capacity);
   /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
   /// that would not be inside any more.
   Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
@@ -74,6 +78,14 @@ class VictimPool {
 
  private:
   struct Ask;
+  /// Who stands lower than somebody: the same for most venues, whatever they charge.
+  struct Lower {
+    Standing mine;
+    std::vector<JobSlot> pushed;
+    std::vector<Suspect> list;
+    Time protected_until;
+  };
+  void look_from(JobSlot job, const Charges& charges, Time& protected_until);
   std::vector<Suspect> below(const Standing& mine, const std::vector<JobSlot>& pushed,
                              Time& protected_until) const;
   std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit);
@@ -82,6 +94,7 @@ class VictimPool {
   const Policy& policy_;
   Time now_;
   std::vector<Suspect> suspects_;  // by lost work, then id
+  std::optional<Lower> last_;
   struct Member {
     JobSlot job;
     const Charges* charges = nullptr;

@@ -218,12 +218,10 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
       if (limit.guaranteed != unset && then + held_below <= guaranteed) settled = true;
       if (!settled && limit.borrow != unset && then > guaranteed + limit.borrow &&
           rules.has(Rule::BorrowLimit)) {
-        return OverQuota{id, r, QuotaBound::Borrow, c.amount,
-                         guaranteed + limit.borrow - used};
+        return OverQuota{id, r, QuotaBound::Borrow, c.amount, guaranteed + limit.borrow - used};
       }
       if (!settled && n.parent.is_none() && held_below > 0 && then + held_below > at(capacity, r)) {
-        return OverQuota{id, r, QuotaBound::Held, c.amount,
-                         at(capacity, r) - used - held_below};
+        return OverQuota{id, r, QuotaBound::Held, c.amount, at(capacity, r) - used - held_below};
       }
       std::int64_t own = 0;
       if (limit.guaranteed != unset && limit.lend != unset) {

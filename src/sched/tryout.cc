@@ -196,9 +196,17 @@ std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar
   return std::nullopt;
 }
 
-std::optional<Preemption> Tryout::victims() {
+VictimPool& Tryout::pool() {
   if (!pool_) pool_.emplace(world_, policy_, now_);
-  return pool_->search(placer_, venues_, slot_, capacity_, policy_.evictions_per_round).found;
+  return *pool_;
+}
+
+std::optional<Preemption> Tryout::victims(const Venues& venues) {
+  return pool().search(placer_, venues, slot_, capacity_, policy_.evictions_per_round).found;
+}
+
+std::optional<int> Tryout::highest_needed(const Venue& venue) {
+  return pool().highest_needed(placer_, venue, slot_, capacity_);
 }
 
 Why Tryout::why_not() {
@@ -206,7 +214,7 @@ Why Tryout::why_not() {
   const bool lacks_room =
       std::holds_alternative<NoRoom>(why) || std::holds_alternative<WouldDelay>(why);
   if (!lacks_room && !std::holds_alternative<OverQuota>(why)) return why;
-  if (const auto found = victims())
+  if (const auto found = victims(venues_))
     return Preempting{found->cluster, static_cast<int>(found->victims.size())};
   if (!lacks_room) return why;
   if (const auto never = infeasible(world_, kit_.agenda(), policy_, job().shape)) return *never;

@@ -87,11 +87,14 @@ class Tryout {
 
   std::optional<WhenJobEnds> when_job_ends();
   /// Whom plan() would stop for it, with the priority it has at the moment.
-  std::optional<Preemption> victims();
+  std::optional<Preemption> victims(const Venues& venues);
+  /// The class above which it is worth to look for victims in this venue, if there is one.
+  std::optional<int> highest_needed(const Venue& venue);
   /// What plan() would say about it, as if it were tried now for the first time.
   Why why_not();
 
  private:
+  VictimPool& pool();
   std::optional<WhenJobEnds> when_room(const Venues& venues, const Asker& patient,
                                        Calendar& calendar);
   std::optional<WhenJobEnds> when_allowed(const Charges& charges, Calendar& calendar);

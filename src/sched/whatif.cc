@@ -20,6 +20,8 @@ namespace {
 constexpr int quota_starts_max = 1'000;
 constexpr int quota_vain_max = 256;
 constexpr std::size_t first_jobs_max = 10;
+/// Searches for victims in single venues before no priority is said to help.
+constexpr int victim_looks_max = 8;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -161,39 +163,28 @@ class Inquiry {
     const std::vector<int> steps = worthwhile_priorities();
     if (steps.empty() || try_.venues().all.empty()) return std::nullopt;
     OtherPriority other(world_, slot_);
-    int highest = 0;  // class of a victim
-    const auto with = [&](int priority) -> std::optional<HigherPriority> {
+    other.set(steps.back());
+    // The first step worth a look in each venue; a look at a venue is costly, a bound is cheap.
+    std::set<std::pair<int, std::size_t>> worth;
+    for (std::size_t v = 0; v < try_.venues().all.size(); ++v) {
+      if (const auto highest = try_.highest_needed(try_.venues().all[v]))
+        worth.emplace(*highest + 1, v);
+    }
+    int looks = victim_looks_max;
+    for (const int priority : steps) {
       other.set(priority);
-      highest = priority - 1;
       const Asker asker = asker_of(world_, policy_, slot_, now_);
       if (try_.start(try_.venues(), least_, asker)) return HigherPriority{priority, 0};
-      const auto found = try_.victims();
-      if (!found) return std::nullopt;
-      highest = model::priority_min;
-      for (const JobSlot victim : found->victims)
-        highest = std::max(highest, priority_class(world_, world_.job(victim), policy_));
-      return HigherPriority{priority, static_cast<int>(found->victims.size())};
-    };
-    std::optional<HigherPriority> best = with(steps.back());
-    std::size_t low = 0;
-    std::size_t high = steps.size() - 1;
-    while (best && low < high) {
-      // One step above the victims just found would do as well: no need to look above it.
-      const auto enough = std::lower_bound(steps.begin(), steps.end(), highest + 1);
-      high = std::clamp(static_cast<std::size_t>(enough - steps.begin()), low, high);
-      const std::size_t middle = low + (high - low) / 2;
-      if (const auto found = with(steps[middle])) {
-        best = found;
-        high = middle;
-      } else {
-        low = middle + 1;
-        highest = model::priority_max;
+      for (const auto& [first, v] : worth) {
+        if (first > priority) break;
+        if (--looks < 0) return std::nullopt;
+        Venues one;
+        one.all.push_back(try_.venues().all[v]);
+        if (const auto found = try_.victims(one))
+          return HigherPriority{priority, static_cast<int>(found->victims.size())};
       }
     }
-    if (best && best->priority != steps[high]) {
-      if (const auto found = with(steps[high])) best = found;
-    }
-    return best;
+    return std::nullopt;
   }
 
   /// The queue of the job in the tree of this root.
