@@ -282,6 +282,7 @@ void Agenda::rights_changed(const World& world, bool may_evict) {
   if (taken < reservations_) reserve_open_ = true;
   if (taken >= policy_->reservation_depth) reserve_open_ = false;
   reservations_ = taken;
+  if (!try_all_ && !gained_.empty()) list_gained_classes(world);  // reserved nodes change class
   reserve_above_ = taken < policy_->reservation_depth ? std::numeric_limits<int>::min() : lowest;
 }
 
@@ -594,7 +595,7 @@ bool Agenda::shape_possible(const World& world, ShapeId id) {
   if (with_victims && started_since_) return true;
   return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
     const NodeClass& c = world.fleet.node_class(cls);
-    if (!c.reserved.is_none()) {
+    if (!c.reserved.is_none() && !world.reservation(c.reserved).job.is_none()) {
       const Reservation& r = world.reservation(c.reserved);
       const Job& holder = world.job(r.job);
       const bool own = holder.shape == id;

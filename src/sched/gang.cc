@@ -26,7 +26,8 @@ bool worse(const NodeCandidate& a, const NodeCandidate& b) {
 
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& r,
                       const Asker& asker) {
-  if (r.job == asker.job) return true;
+  if (r.job.is_none() || r.job == asker.job) return true;
+  if (!asker.own.is_none() && world.job(r.job).reservation == asker.own) return true;
   if (r.preempting) return false;
   return asker.end <= r.start || priority_class(world, world.job(r.job), policy) < asker.priority;
 }

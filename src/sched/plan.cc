@@ -372,7 +372,7 @@ class Planner {
 
   /// One per queue and `reservation_depth` in the fleet; a job of a higher class takes the place of
   /// the lowest.
-  bool may_reserve(JobSlot slot) {
+  bool may_reserve(JobSlot slot, JobSlot& displaced) const {
     const Job& job = world_.job(slot);
     int taken = 0;
     JobSlot lowest = JobSlot::none();
@@ -381,7 +381,7 @@ class Planner {
       const Job& holder = world_.job(r.job);
       if (holder.queue == job.queue) {
         if (!comes_before(job, holder)) return false;
-        drop_reservation(r.job);
+        displaced = r.job;
         return true;
       }
       ++taken;
@@ -392,7 +392,7 @@ class Planner {
                                 priority_class(world_, job, policy_)) {
       return false;
     }
-    drop_reservation(lowest);
+    displaced = lowest;
     return true;
   }
 
@@ -419,12 +419,16 @@ class Planner {
       return;
     }
     drop_reservation(slot);
-    if (!may_reserve(slot)) return;
+    JobSlot displaced = JobSlot::none();
+    if (!may_reserve(slot, displaced)) return;
+    // Whoever has to give way does so only for a reservation that can be made.
+    const ReservationId open =
+        displaced.is_none() ? ReservationId::none() : world_.job(displaced).reservation;
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    const auto fit = earliest_fit(
-        world_, placer_, venues, world_.shapes[job.shape],
-        {slot, Time::never(), ReservationId::none(), model::priority_min - 1}, calendar_);
+    const auto fit = earliest_fit(world_, placer_, venues, world_.shapes[job.shape],
+                                  {slot, Time::never(), open, model::priority_min - 1}, calendar_);
     if (!fit) return;
+    if (!displaced.is_none()) drop_reservation(displaced);
     add_reservation({slot, fit->cluster, fit->start, false, fit->nodes, {}});
     why = HasReservation{fit->cluster, fit->start};
     recheck = std::min(recheck, fit->start);
