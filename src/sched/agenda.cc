@@ -323,6 +323,13 @@ void Agenda::retry(const World& world, LineId id) {
   refresh(world, world.line(id).queue);
 }
 
+void Agenda::reservation_used(const World& world) {
+  const std::set<LineId> waiting = delayed_;
+  for (const LineId line : waiting) {
+    if (!world.line(line).jobs.empty()) retry(world, line);
+  }
+}
+
 bool Agenda::has_next(const World& world, LineId id) const {
   const Job& job = world.job(lines_[id.index()].current);
   const auto& jobs = world.line(id).jobs;
@@ -344,6 +351,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.failed = plan_;
   s.why = std::move(why);
   if (looks_at_others(world, line.shape)) relational_.insert(id);
+  if (std::holds_alternative<WouldDelay>(s.why)) delayed_.insert(id);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
   if (const auto* over = std::get_if<OverQuota>(&s.why)) {
@@ -369,6 +377,7 @@ void Agenda::make_due(LineId id) {
 
 void Agenda::unpark(LineId id) {
   LineState& s = lines_[id.index()];
+  delayed_.erase(id);
   if (!s.parked_at.is_none()) waiting_for_quota_[s.parked_at.index()].erase(id);
   s.parked_at = QueueId::none();
   if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
@@ -386,6 +395,7 @@ void Agenda::rebuild(World& world) {
   venues_known_.clear();
   touched_.clear();
   relational_.clear();
+  delayed_.clear();
   due_ = 0;
   try_all_ = true;
   shapes_.assign(world.shapes.size(), {});

@@ -54,6 +54,8 @@ class Agenda {
   void advance(World& world, LineId line);
   /// More jobs stand behind the current one.
   bool has_next(const World& world, LineId line) const;
+  /// A job with reserved nodes was placed: what it did not take is open to those it kept waiting.
+  void reservation_used(const World& world);
   /// Not now, because of this. Looked at again when what it waits for changes, at the latest at
   /// `recheck`.
   void park(World& world, LineId line, Why why, Time recheck = Time::never());
@@ -140,6 +142,7 @@ class Agenda {
   bool fresh_ = true;
   std::uint64_t version_seen_ = 0;
   bool placed_since_ = false;    // a placement since relational lines were last tried
+  std::set<LineId> delayed_;     // parked lines that would delay a reservation
   std::set<LineId> relational_;  // parked lines whose pods look at other pods
   bool try_all_ = true;          // in this plan every line is a candidate
   std::size_t due_ = 0;          // lines with `due`

@@ -332,9 +332,11 @@ class Planner {
       if (std::none_of(score.rows.begin(), score.rows.end(), same)) score.rows.push_back(c.score);
     }
     plan_.scores.push_back(std::move(score));
+    bool used_reservation = false;
     if (!job.reservation.is_none()) {
       trial_.unreserve(job.reservation);
       agenda_.rights_changed(world_, evictions_left_ > 0);
+      used_reservation = true;
     }
     const Time end = now_ + expected_run_time(world_, job, policy_);
     for (const PodOn& pod : pods) {
@@ -348,6 +350,7 @@ class Planner {
     if (pool_) pool_->placed(slot, now_placed.charges);
     plan_.decisions.emplace_back(std::move(placed));
     agenda_.advance(world_, id);
+    if (used_reservation) agenda_.reservation_used(world_);
   }
 
   // ------------------------------------------------------------------------------------------

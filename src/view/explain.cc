@@ -265,7 +265,7 @@ struct VerdictSentence {
 
  private:
   std::string from(Time t) const {
-    return t <= now ? "from now on" : fmt::format("from {} on", relative(t, now));
+    return t <= now ? "now" : fmt::format("{} from now", rough(t - now));
   }
 };
 
