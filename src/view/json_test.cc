@@ -103,7 +103,7 @@ TEST_F(Json, QueueRows) {
   EXPECT_EQ(q.at("use").at("gpu"), "500m");
   EXPECT_EQ(q.at("use").at("gpu.A100"), "500m");
   EXPECT_EQ(q.at("use").at("cpu"), "1500m");
-  EXPECT_EQ(q.at("Waiting"), 1);
+  EXPECT_EQ(q.at("waiting"), 1);
   EXPECT_EQ(q.at("strategy"), "backfill");
   EXPECT_GE(q.at("share_ppm").to_number<std::int64_t>(), 500 * 1'000'000 / 16'000 - 1);
 }
