@@ -2,82 +2,31 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "sched/estimate.h"
 #include "sched/preempt.h"
 
 namespace muster::sched {
 
-LineRank Agenda::rank_of_current(const World& world, LineId id) const {
-  const Job& job = world.job(lines_[id.index()].current);
-  return {job.priority, job.seq, job.id, id};
-}
-
 const LineState& Agenda::state(LineId line) const {
   static const LineState untried;
   return line.index() < lines_.size() ? lines_[line.index()] : untried;
 }
 
+Agenda::Entry Agenda::entry_of(const World& world, LineId id) const {
+  const JobSlot slot = lines_[id.index()].current;
+  const Job& job = world.job(slot);
+  return {job.priority, job.seq, id, slot};
+}
+
+bool Agenda::in_order(const World& world, const Entry& a, const Entry& b) const {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.seq != b.seq) return a.seq < b.seq;
+  return world.job(a.job).id < world.job(b.job).id;
+}
+
 // ----------------------------------------------------------------------------------------------
-// tournament
-
-/// The key of the queue's own lines: of the candidate where it is known, else the best that could
-/// be.
-bool Agenda::own_key(const World& world, QueueId id, Key& out) const {
-  const QueueState& q = queues_[id.index()];
-  const auto& lines = world.lines_of(id);
-  if (lines.empty()) return false;
-  const bool exact = q.exact == plan_;
-  if (exact && q.candidate.is_none()) return false;
-  const Rules& rules = policy_->rules;
-  const LineId id_of_line = exact ? q.candidate : lines.begin()->line;
-  const Line& line = world.line(id_of_line);
-  if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
-    out.tier = !exact || inside_guaranteed(world, line) ? 0 : 1;
-  }
-  const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
-  if (rules.has(Rule::PriorityClass))
-    out.negated_class = -std::int64_t{std::min(line.priority, cap)};
-  return true;
-}
-
-bool Agenda::best_of(const World& world, QueueId id, Key& out) const {
-  const QueueState& q = queues_[id.index()];
-  bool any = own_key(world, id, out);
-  if (!q.children.empty()) {
-    const Key& child = *q.children.begin();
-    if (!any || std::tie(child.tier, child.negated_class) < std::tie(out.tier, out.negated_class)) {
-      out.tier = child.tier;
-      out.negated_class = child.negated_class;
-    }
-    any = true;
-  }
-  if (!any) return false;
-  const QueueNode& node = world.quota[id];
-  out.share = policy_->rules.has(Rule::FairShare)
-                  ? world.quota.share(id, capacity, share_time_, *policy_)
-                  : 0;
-  out.name_rank = node.name_rank;
-  out.queue = id;
-  return true;
-}
-
-void Agenda::refresh(const World& world, QueueId from) {
-  for (QueueId id = from; !id.is_none(); id = world.quota[id].parent) {
-    const QueueId parent = world.quota[id].parent;
-    if (parent.is_none()) return;
-    QueueState& q = queues_[id.index()];
-    Key key;
-    const bool any = best_of(world, id, key);
-    if (q.listed && any && key == q.key) continue;
-    auto& siblings = queues_[parent.index()].children;
-    if (q.listed) siblings.erase(q.key);
-    q.listed = any;
-    q.key = key;
-    if (any) siblings.insert(key);
-  }
-}
+// whose turn it is
 
 LineId Agenda::next(World& world) {
   LineId line = best_candidate(world);
@@ -85,165 +34,258 @@ LineId Agenda::next(World& world) {
   // again.
   while (line.is_none() && placed_since_) {
     placed_since_ = false;
-    make_relational_due(world);
-    for (const QueueId queue : touched_) refresh(world, queue);
+    const std::set<LineId> again = relational_;
+    for (const LineId id : again) {
+      const LineState& s = lines_[id.index()];
+      if (!s.current.is_none()) retry(world, id);
+    }
     line = best_candidate(world);
   }
   return line;
 }
 
-void Agenda::make_relational_due(const World& world) {
-  for (const LineId line : relational_) {
-    LineState& s = lines_[line.index()];
-    if (world.line(line).jobs.empty() || s.current.is_none() || !s.parked_at.is_none()) continue;
-    s.failed = 0;
-    make_due(line);
-    const QueueId queue = world.line(line).queue;
-    queues_[queue.index()].exact = 0;
-    queues_[queue.index()].scanned = 0;
-    touch(queue);
-  }
-}
-
 LineId Agenda::best_candidate(World& world) {
-  while (try_all_ || due_ > 0 || reserve_open_ || !possible_.empty()) {
-    QueueId id = QuotaTree::root();
-    // Down the tree: at each level the best child, unless the queue's own lines are at least as
-    // good.
-    while (!queues_[id.index()].children.empty()) {
-      const Key& child = *queues_[id.index()].children.begin();
-      Key own;
-      if (own_key(world, id, own) &&
-          std::tie(own.tier, own.negated_class) <= std::tie(child.tier, child.negated_class)) {
-        break;
-      }
-      id = child.queue;
-    }
-    if (id == QuotaTree::root()) return LineId::none();
-    QueueState& q = queues_[id.index()];
-    if (q.exact == plan_) {
-      if (!q.candidate.is_none()) venues(world, *policy_, world.line(q.candidate).shape);
-      return q.candidate;
-    }
+  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.shapes().empty()) {
+    const QueueId id = tournament_.best();
+    if (id.is_none()) break;
+    if (queues_[id.index()].exact) return queues_[id.index()].candidate;
     find_candidate(world, id);
-    touch(id);
-    refresh(world, id);
   }
   return LineId::none();
 }
 
-/// The first line of the queue that is worth a try in this plan.
-void Agenda::find_candidate(World& world, QueueId id) {
+Agenda::QueueState& Agenda::mark(QueueId id) {
   QueueState& q = queues_[id.index()];
-  const auto& lines = world.lines_of(id);
-  if (q.scanned != plan_) {
-    q.scanned = plan_;
-    q.scan = lines.begin();
-    q.moved.clear();
-    for (const LineRank& rank : lines) {
-      const LineState& s = lines_[rank.line.index()];
-      if (s.moved == plan_ && !s.current.is_none() && s.failed != plan_) {
-        q.moved.insert(rank_of_current(world, rank.line));
-      }
+  if (q.marked != marking_) {
+    q.marked = marking_;
+    q.all = q.open = false;
+    q.list.clear();
+    q.later.clear();
+    q.at = 0;
+  }
+  q.exact = false;
+  return q;
+}
+
+/// Lists what this plan may have to look at: whole queues if that is most of what waits, else the
+/// lines that are due or have a chance.
+void Agenda::mark_candidates(World& world) {
+  ++marking_;
+  tournament_.clear();
+  const std::size_t queues = world.quota.by_name().size();
+  std::size_t lines = due_;
+  for (const ShapeId shape : gains_.shapes()) lines += world.lines_of_shape(shape).size();
+  dense_ = try_all_ || reserve_open_ || lines > 2 * queues + 64;
+  if (dense_) {
+    mark_all(world);
+    return;
+  }
+  std::vector<QueueId> marked;
+  const auto add = [&](LineId id) {
+    LineState& s = lines_[id.index()];
+    const Line& line = world.line(id);
+    if (line.jobs.empty()) return;
+    if (s.moved != plan_) s.current = world.first_of(id);
+    if (s.current.is_none()) return;
+    QueueState& q = mark(line.queue);
+    // Of a fifo queue only the first counts, whoever is due.
+    if (world.quota[line.queue].strategy == model::Strategy::Fifo) q.all = true;
+    q.list.push_back(entry_of(world, id));
+    marked.push_back(line.queue);
+  };
+  std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
+  for (const LineId id : due_list_) add(id);
+  for (const ShapeId shape : gains_.shapes()) {
+    for (const LineId id : world.lines_of_shape(shape)) {
+      if (lines_[id.index()].failed != epoch_) add(id);
     }
   }
-  q.exact = plan_;
+  std::sort(marked.begin(), marked.end());
+  marked.erase(std::unique(marked.begin(), marked.end()), marked.end());
+  for (const QueueId queue : marked) offer_bound(world, queue);
+}
+
+void Agenda::mark_all(World& world) {
+  // Lines that went on to their next job stand elsewhere now.
+  std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
+  for (const LineId id : due_list_) {
+    const LineState& s = lines_[id.index()];
+    if (s.moved == plan_ && !s.current.is_none()) add_later(world, world.line(id).queue, id);
+  }
+  for (const QueueId queue : world.quota.by_name()) {
+    if (world.lines_of(queue).empty()) continue;
+    mark(queue).all = true;
+    offer_bound(world, queue);
+  }
+}
+
+/// The best the queue could have, before its lines are looked through.
+void Agenda::offer_bound(const World& world, QueueId id) {
+  const QueueState& q = queues_[id.index()];
+  const Rules& rules = policy_->rules;
+  Offer offer;
+  if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) offer.tier = 0;
+  if (rules.has(Rule::PriorityClass)) {
+    int highest = std::numeric_limits<int>::min();
+    for (const auto* entries : {&q.list, &q.later}) {
+      for (const Entry& e : *entries) highest = std::max(highest, e.priority);
+    }
+    if (q.all && !world.lines_of(id).empty())
+      highest = std::max(highest, world.lines_of(id).begin()->priority);
+    const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
+    offer.negated_class = -std::int64_t{std::min(highest, cap)};
+  }
+  tournament_.offer(world.quota, id, offer);
+}
+
+void Agenda::open(World& world, QueueId id) {
+  QueueState& q = queues_[id.index()];
+  q.open = true;
+  q.at = 0;
+  q.scan = world.lines_of(id).begin();
+  if (q.all) return;
+  std::sort(q.list.begin(), q.list.end(),
+            [&](const Entry& a, const Entry& b) { return in_order(world, a, b); });
+}
+
+/// The first wanted line that is not in `later`; with `drop` those before it are done with.
+template <typename Wanted>
+std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, const Wanted& wanted,
+                                                  bool drop) {
+  QueueState& q = queues_[id.index()];
+  if (!q.all) {
+    std::size_t at = q.at;
+    while (at < q.list.size() && !wanted(q.list[at])) ++at;
+    if (drop) q.at = at;
+    return at < q.list.size() ? std::optional(q.list[at]) : std::nullopt;
+  }
+  auto scan = q.scan;
+  std::optional<Entry> found;
+  for (; scan != world.lines_of(id).end() && !found; ++scan) {
+    LineState& s = lines_[scan->line.index()];
+    if (s.moved == plan_) continue;
+    s.current = world.first_of(scan->line);
+    const Entry entry{scan->priority, scan->seq, scan->line, s.current};
+    if (wanted(entry)) {
+      found = entry;
+      break;
+    }
+  }
+  if (drop) q.scan = scan;
+  return found;
+}
+
+/// The first line of the queue that is worth a try, and what the queue offers by it.
+void Agenda::find_candidate(World& world, QueueId id) {
+  QueueState& q = mark(id);
+  if (!q.open) open(world, id);
+  q.exact = true;
   q.candidate = LineId::none();
+  const Rules& rules = policy_->rules;
+  const QueueNode& node = world.quota[id];
   const bool fifo =
-      world.quota[id].strategy == model::Strategy::Fifo && policy_->rules.has(Rule::FifoBlocks);
-  if (fifo && q.blocked == plan_) return;
-  while (q.scan != lines.end()) {
-    const LineId line = q.scan->line;
-    if (lines_[line.index()].moved != plan_) {
-      lines_[line.index()].current = world.first_of(line);
-      if (is_candidate(world, line)) break;
-      if (fifo) return;  // the first does not start, so nothing does
+      node.alive && node.strategy == model::Strategy::Fifo && rules.has(Rule::FifoBlocks);
+  if (const auto first = first_candidate(world, id, fifo)) q.candidate = first->line;
+  if (q.candidate.is_none()) {
+    tournament_.offer(world.quota, id, std::nullopt);
+    return;
+  }
+  // Next in a fifo queue whose first has started: open work, whatever it waited for before.
+  if (fifo && !lines_[q.candidate.index()].due) make_due(q.candidate);
+  Offer offer;
+  if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
+    if (!fifo && q.none_inside != rights_) {
+      const LineId inside = first_inside_guarantee(world, id);
+      if (inside.is_none()) q.none_inside = rights_;
+      if (!inside.is_none()) q.candidate = inside;
     }
-    ++q.scan;
+    venues(world, *policy_, world.line(q.candidate).shape);
+    offer.tier = inside_guaranteed(world, world.line(q.candidate)) ? 0 : 1;
   }
-  if (!q.moved.empty() && (q.scan == lines.end() || *q.moved.begin() < *q.scan)) {
-    q.candidate = q.moved.begin()->line;
-  } else if (q.scan != lines.end()) {
-    q.candidate = q.scan->line;
+  const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
+  if (rules.has(Rule::PriorityClass)) {
+    offer.negated_class = -std::int64_t{std::min(world.line(q.candidate).priority, cap)};
   }
-  if (q.candidate.is_none()) return;
-  // One that was never reached counts as open work until it is tried.
-  LineState& found = lines_[q.candidate.index()];
-  if (!found.due && std::holds_alternative<NotTried>(found.why)) make_due(q.candidate);
-  if (!fifo && policy_->rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
-    const LineId inside = first_inside_guarantee(world, id);
-    if (!inside.is_none()) q.candidate = inside;
+  tournament_.offer(world.quota, id, offer);
+}
+
+std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, bool fifo) {
+  QueueState& q = queues_[id.index()];
+  if (fifo && q.blocked == epoch_) return std::nullopt;
+  // Of a fifo queue the first alone counts: if it does not start, nothing does.
+  const auto wanted = [&](const Entry& e) {
+    return lines_[e.line.index()].current == e.job && (fifo || is_candidate(world, e.line));
+  };
+  std::optional<Entry> first = first_listed(world, id, wanted, true);
+  while (!q.later.empty() && !wanted(q.later.front())) q.later.erase(q.later.begin());
+  if (!q.later.empty() && (!first || in_order(world, q.later.front(), *first))) {
+    first = q.later.front();
   }
-  venues(world, *policy_, world.line(q.candidate).shape);
+  const bool moving = q.moving == plan_;
+  if (fifo && first && !moving && !is_candidate(world, first->line)) return std::nullopt;
+  return first;
 }
 
 /// Jobs inside guaranteed amounts come first, before priority, also inside a queue.
 LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
   QueueState& q = queues_[id.index()];
-  const auto inside = [&](LineId line) {
-    venues(world, *policy_, world.line(line).shape);
-    return inside_guaranteed(world, world.line(line));
+  const auto inside = [&](const Entry& e) {
+    if (lines_[e.line.index()].current != e.job || !is_candidate(world, e.line)) return false;
+    venues(world, *policy_, world.line(e.line).shape);
+    return inside_guaranteed(world, world.line(e.line));
   };
-  std::optional<LineRank> best;
-  for (const LineRank& rank : q.moved) {
-    if (!inside(rank.line)) continue;
-    best = rank;
-    break;
-  }
-  const auto& lines = world.lines_of(id);
-  for (auto it = q.scan; it != lines.end() && (!best || *it < *best); ++it) {
-    LineState& s = lines_[it->line.index()];
-    if (s.moved == plan_) continue;
-    s.current = world.first_of(it->line);
-    if (is_candidate(world, it->line) && inside(it->line)) return it->line;
-  }
-  return best ? best->line : LineId::none();
+  const std::optional<Entry> listed = first_listed(world, id, inside, false);
+  const auto later = std::find_if(q.later.begin(), q.later.end(), inside);
+  if (!listed) return later == q.later.end() ? LineId::none() : later->line;
+  if (later == q.later.end() || in_order(world, *listed, *later)) return listed->line;
+  return later->line;
 }
 
 bool Agenda::is_candidate(const World& world, LineId id) {
   const LineState& s = lines_[id.index()];
-  if (s.failed == plan_) return false;
-  if (!try_all_ && !s.due && !std::holds_alternative<NotTried>(s.why)) {
+  if (s.failed == epoch_) return false;
+  if (!s.due && !(try_all_ && s.tried != plan_)) {
     const Line& line = world.line(id);
     if (!s.parked_at.is_none()) return false;
-    const bool reserves = reserve_open_ && !holds_reservation(world, s) && may_reserve(world, id);
-    if (!reserves) {
-      if (!shapes_[line.shape.index()].possible) return false;
-      if (!may_evict(world, line) && !gained_room(world, line, s)) return false;
-    }
+    const bool reserves =
+        reserve_open_ && world.job(s.current).reservation.is_none() && may_reserve(world, id);
+    if (!reserves && !gains_.has_chance(moment(world), line, s.current)) return false;
   }
   return !refuse_at_once(world, id);
 }
 
-/// Its shape was found to have no room in this plan, and it can neither reserve nor evict: no need
+/// Its shape was found to have no room in this epoch, and it can neither reserve nor evict: no need
 /// to try.
 bool Agenda::refuse_at_once(const World& world, LineId id) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
-  if (!known_full(line.shape) || !world.quota[line.queue].alive) return false;
-  if (!world.job(s.current).reservation.is_none()) return false;
-  if (may_reserve(world, id) || may_evict(world, line)) return false;
+  const Why* why = known_failure(world, s.current);
+  if (why == nullptr || !world.quota[line.queue].alive) return false;
+  if (may_reserve(world, id) || may_evict(world, id)) return false;
   unpark(id);
-  s.failed = plan_;
-  s.why = why_full(line.shape);
+  s.tried = plan_;
+  s.failed = epoch_;
+  s.why = *why;
+  if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
   return true;
 }
 
-bool Agenda::holds_reservation(const World& world, const LineState& state) const {
-  return !state.current.is_none() && !world.job(state.current).reservation.is_none();
-}
+// ----------------------------------------------------------------------------------------------
+// rights
 
 bool Agenda::may_reserve(const World& world, LineId line_id) const {
   const Line& line = world.line(line_id);
   if (world.quota[line.queue].strategy == model::Strategy::SkipAhead) return false;
   if (std::holds_alternative<Infeasible>(lines_[line_id.index()].why)) return false;
-  if (known_full(line.shape) && std::holds_alternative<Infeasible>(why_full(line.shape)))
-    return false;
+  if (line.shape.index() < failures_.size()) {
+    const Failure& failure = failures_[line.shape.index()];
+    if (failure.epoch == epoch_ && std::holds_alternative<Infeasible>(failure.why)) return false;
+  }
   if (!policy_->rules.has(Rule::Reservation)) return false;
   for (const auto& [queue, holder] : has_reservation_) {
     if (queue != line.queue) continue;
-    const Job& job = world.job(holder);  // it keeps it unless the line comes first in the queue
-    return world.rank_of(line_id) < LineRank{job.priority, job.seq, job.id, LineId::none()};
+    // It keeps it unless the line comes first in the queue.
+    return comes_before(world.job(lines_[line_id.index()].current), world.job(holder));
   }
   return std::min(line.priority, world.quota.cap(line.queue)) > reserve_above_;
 }
@@ -259,15 +301,29 @@ bool Agenda::inside_guaranteed(const World& world, const Line& line) const {
   });
 }
 
-bool Agenda::may_evict(const World& world, const Line& line) const {
+bool Agenda::may_evict(const World& world, LineId id) const {
   if (!may_evict_) return false;
+  const Line& line = world.line(id);
   const int priority = std::min(line.priority, world.quota.cap(line.queue));
-  if (world.lowest_running_priority() < priority) return true;
-  return inside_guaranteed(world, line);
+  if (inside_guaranteed(world, line)) return true;
+  if (world.lowest_running_priority() >= priority) return false;
+  if (line.shape.index() >= failures_.size()) return true;
+  const Failure& failure = failures_[line.shape.index()];
+  return failure.alone != epoch_ || priority > failure.without_victims ||
+         before_a_holder(world, world.job(lines_[id.index()].current));
 }
 
-void Agenda::rights_changed(const World& world, bool may_evict) {
+/// Nodes kept for a job behind it in its own queue are open to it.
+bool Agenda::before_a_holder(const World& world, const Job& job) const {
+  return std::any_of(has_reservation_.begin(), has_reservation_.end(), [&](const auto& held) {
+    return held.first == job.queue && comes_before(job, world.job(held.second));
+  });
+}
+
+void Agenda::rights_changed(World& world, bool may_evict, const std::vector<NodeId>& opened,
+                            const std::vector<QueueId>& freed) {
   may_evict_ = may_evict;
+  ++rights_;
   has_reservation_.clear();
   int lowest = std::numeric_limits<int>::max();
   int taken = 0;
@@ -278,56 +334,81 @@ void Agenda::rights_changed(const World& world, bool may_evict) {
     lowest = std::min(lowest, priority_class(world, holder, *policy_));
     ++taken;
   }
+  const bool full = taken >= policy_->reservation_depth;
+  reserve_above_ = full ? lowest : std::numeric_limits<int>::min();
   // A place among the reservations has become free: somebody else may take it.
-  if (taken < reservations_) reserve_open_ = true;
-  if (taken >= policy_->reservation_depth) reserve_open_ = false;
+  const bool place_free = taken < reservations_ && !full;
+  reserve_open_ = !full && (reserve_open_ || place_free);
   reservations_ = taken;
-  if (!try_all_ && !gained_.empty()) list_gained_classes(world);  // reserved nodes change class
-  reserve_above_ = taken < policy_->reservation_depth ? std::numeric_limits<int>::min() : lowest;
+  std::vector<LineId> woken;
+  for (const QueueId queue : freed) {
+    for (const LineId line : wake_for_quota(world, queue)) woken.push_back(line);
+  }
+  if (!opened.empty()) {
+    gains_.add(moment(world), opened);
+    const std::set<LineId> wanting = wanting_;
+    for (const LineId line : wanting) {
+      lines_[line.index()].failed = 0;
+      make_due(line);
+    }
+  }
+  if (!opened.empty() || place_free) {
+    ++epoch_;
+    mark_candidates(world);
+  } else {
+    for (const LineId line : woken) retry(world, line);
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// what became of a line
+
+void Agenda::add_later(const World& world, QueueId queue, LineId line) {
+  QueueState& q = mark(queue);
+  const Entry entry = entry_of(world, line);
+  const auto before = [&](const Entry& a, const Entry& b) { return in_order(world, a, b); };
+  q.later.insert(std::upper_bound(q.later.begin(), q.later.end(), entry, before), entry);
 }
 
 void Agenda::advance(World& world, LineId id) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
-  QueueState& q = queues_[line.queue.index()];
   placed_since_ = true;
-  if (s.moved == plan_) q.moved.erase(rank_of_current(world, id));
+  gains_stale_ = true;
+  unpark(id);
   s.moved = plan_;
+  s.tried = plan_;
   const Job& job = world.job(s.current);
   const auto after = line.jobs.upper_bound({job.seq, job.id});
   if (after != line.jobs.end()) {
     s.current = after->second;
     s.why = NotTried{};
-    if (!s.due) make_due(id);
-    q.moved.insert(rank_of_current(world, id));
+    make_due(id);
+    add_later(world, line.queue, id);
   } else {
     s.current = JobSlot::none();
-    if (s.due) --due_;
-    s.due = false;
   }
-  if (!try_all_) list_gained_classes(world);
+  queues_[line.queue.index()].moving = plan_;
   find_candidate(world, line.queue);
-  touch(line.queue);
-  refresh(world, line.queue);
 }
 
-void Agenda::retry(const World& world, LineId id) {
-  if (id.is_none() || lines_.size() <= id.index()) return;
+void Agenda::retry(World& world, LineId id) {
+  if (id.is_none() || lines_.size() <= id.index() || world.line(id).jobs.empty()) return;
   LineState& s = lines_[id.index()];
+  if (s.moved != plan_) s.current = world.first_of(id);
+  if (s.current.is_none()) return;
   s.failed = 0;
   make_due(id);
-  QueueState& q = queues_[world.line(id).queue.index()];
-  q.exact = 0;
-  q.scanned = 0;
-  touch(world.line(id).queue);
-  refresh(world, world.line(id).queue);
-}
-
-void Agenda::reservation_used(const World& world) {
-  const std::set<LineId> waiting = delayed_;
-  for (const LineId line : waiting) {
-    if (!world.line(line).jobs.empty()) retry(world, line);
+  const QueueId queue = world.line(id).queue;
+  queues_[queue.index()].blocked = 0;
+  if (world.quota[queue].strategy == model::Strategy::Fifo) {
+    mark(queue).all = true;
+    queues_[queue.index()].open = false;
+    if (s.moved == plan_) add_later(world, queue, id);
+  } else {
+    add_later(world, queue, id);
   }
+  offer_bound(world, queue);
 }
 
 bool Agenda::has_next(const World& world, LineId id) const {
@@ -336,7 +417,10 @@ bool Agenda::has_next(const World& world, LineId id) const {
   return jobs.upper_bound({job.seq, job.id}) != jobs.end();
 }
 
-bool Agenda::looks_at_others(const World& world, ShapeId shape) const {
+/// What others start may change the answer: pods that look at other pods, or amounts promised to
+/// others, which those may come to use.
+bool Agenda::depends_on_others(const World& world, ShapeId shape, const Why& why) const {
+  if (const auto* over = std::get_if<OverQuota>(&why)) return over->bound == QuotaBound::Held;
   const auto& sets = world.shapes[shape].sets;
   return std::any_of(sets.begin(), sets.end(),
                      [&](const SetRec& set) { return world.shapes.pod(set.pod).relational; });
@@ -346,12 +430,11 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
   unpark(id);
-  if (s.moved == plan_) queues_[line.queue.index()].moved.erase(rank_of_current(world, id));
-  queues_[line.queue.index()].blocked = plan_;
-  s.failed = plan_;
+  queues_[line.queue.index()].blocked = epoch_;
+  s.tried = plan_;
+  s.failed = epoch_;
   s.why = std::move(why);
-  if (looks_at_others(world, line.shape)) relational_.insert(id);
-  if (std::holds_alternative<WouldDelay>(s.why)) delayed_.insert(id);
+  if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
   if (const auto* over = std::get_if<OverQuota>(&s.why)) {
@@ -361,8 +444,15 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
     s.parked_at = over->queue;
   }
   find_candidate(world, line.queue);
-  touch(line.queue);
-  refresh(world, line.queue);
+  room_used_up(world);
+}
+
+/// After placements and a try in vain: with less room left, fewer lines need a look.
+void Agenda::room_used_up(World& world) {
+  if (!gains_stale_ || gains_.shapes().empty()) return;
+  gains_stale_ = false;
+  gains_.narrow(moment(world));
+  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -371,13 +461,15 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
 void Agenda::make_due(LineId id) {
   LineState& s = lines_[id.index()];
   unpark(id);
-  if (!s.due) ++due_;
+  ++due_;
   s.due = true;
+  due_list_.push_back(id);
 }
 
 void Agenda::unpark(LineId id) {
   LineState& s = lines_[id.index()];
-  delayed_.erase(id);
+  wanting_.erase(id);
+  relational_.erase(id);
   if (!s.parked_at.is_none()) waiting_for_quota_[s.parked_at.index()].erase(id);
   s.parked_at = QueueId::none();
   if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
@@ -393,34 +485,18 @@ void Agenda::rebuild(World& world) {
   rechecks_.clear();
   venues_.clear();
   venues_known_.clear();
-  touched_.clear();
   relational_.clear();
-  delayed_.clear();
+  wanting_.clear();
+  due_list_.clear();
   due_ = 0;
   try_all_ = true;
-  shapes_.assign(world.shapes.size(), {});
-  for (const QueueId queue : world.quota.by_name()) {
-    const auto& lines = world.lines_of(queue);
-    for (const LineRank& rank : lines) learn_shape(world, rank.line);
-    if (!lines.empty()) refresh(world, queue);
-  }
+  gains_.forget_all();
 }
 
-/// Keeps the bounds of the line's shape: they may be too generous, never too narrow.
-void Agenda::learn_shape(const World& world, LineId id) {
-  const Line& line = world.line(id);
-  if (shapes_.size() < world.shapes.size()) shapes_.resize(world.shapes.size());
-  if (line.jobs.empty()) return;
-  const Job& job = world.job(world.first_of(id));
-  ShapeState& s = shapes_[line.shape.index()];
-  s.least_run_ms = std::min(s.least_run_ms, expected_run_time(world, job, *policy_).ms);
-  s.highest_class = std::max(s.highest_class, priority_class(world, job, *policy_));
-}
-
-void Agenda::wake_for_quota(const World& world, QueueId queue) {
+std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
+  std::vector<LineId> woken;
   for (QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
     if (id.index() >= waiting_for_quota_.size()) continue;
-    std::vector<LineId> woken;
     const QueueNode& node = world.quota[id];
     for (const LineId line : waiting_for_quota_[id.index()]) {
       const auto& over = std::get<OverQuota>(lines_[line.index()].why);
@@ -431,24 +507,21 @@ void Agenda::wake_for_quota(const World& world, QueueId queue) {
         continue;
       woken.push_back(line);
     }
-    for (const LineId line : woken) {
-      make_due(line);
-      touch(world.line(line).queue);
-    }
   }
+  for (const LineId line : woken) make_due(line);
+  return woken;
 }
 
 void Agenda::take_changes(World& world) {
   lines_.resize(world.line_slots());
   if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
   for (const LineId id : world.changes.lines) {
-    touch(world.line(id).queue);
     const QueueId in = world.line(id).queue;
     if (world.quota[in].strategy == model::Strategy::Fifo && !world.lines_of(in).empty()) {
       make_due(world.lines_of(in).begin()->line);
     }
     LineState& s = lines_[id.index()];
-    learn_shape(world, id);
+    gains_.forget_shape(world.line(id).shape);
     if (world.line(id).jobs.empty()) {
       unpark(id);
       s.current = JobSlot::none();
@@ -462,187 +535,58 @@ void Agenda::take_changes(World& world) {
     make_due(id);
   }
   for (const LineId id : world.changes.again) {
-    if (world.line(id).jobs.empty()) continue;
-    make_due(id);
-    touch(world.line(id).queue);
+    gains_.forget_shape(world.line(id).shape);
+    if (!world.line(id).jobs.empty()) make_due(id);
   }
-  for (const QueueId queue : world.changes.freed) {
-    touch(queue);
-    wake_for_quota(world, queue);
+  for (const QueueId queue : world.changes.freed) wake_for_quota(world, queue);
+  if (world.changes.released) {
+    const std::set<LineId> wanting = wanting_;
+    for (const LineId id : wanting) make_due(id);
   }
-  if (world.version != version_seen_) make_relational_due(world);
+  if (world.version != version_seen_) {
+    const std::set<LineId> others = relational_;
+    for (const LineId id : others) make_due(id);
+  }
   while (!rechecks_.empty() && rechecks_.begin()->first <= now_) {
-    const LineId line = rechecks_.begin()->second;
-    make_due(line);
-    touch(world.line(line).queue);
+    make_due(rechecks_.begin()->second);
   }
-}
-
-void Agenda::take_gains(World& world) {
-  gained_.clear();
-  if (!try_all_) {
-    gained_ = world.fleet.gained();
-    std::sort(gained_.begin(), gained_.end());
-    gained_.erase(std::unique(gained_.begin(), gained_.end()), gained_.end());
-  }
-  world.fleet.gained().clear();
-  possible_.clear();
-  for (ShapeState& s : shapes_) s.possible = false;
-  if (try_all_) return;
-  for (std::size_t i = 0; i < world.shapes.size(); ++i) {
-    const ShapeId shape{static_cast<std::uint32_t>(i)};
-    if (world.waiting_lines(shape) > 0) possible_.push_back(shape);
-  }
-  list_gained_classes(world);
-}
-
-void Agenda::list_gained_classes(const World& world) {
-  gained_classes_.clear();
-  std::erase_if(gained_, [&](NodeId id) {
-    const Node& node = world.fleet.node(id);
-    if (node.cls.is_none()) return true;
-    gained_classes_.push_back(node.cls);
-    return false;
-  });
-  std::sort(gained_classes_.begin(), gained_classes_.end());
-  gained_classes_.erase(std::unique(gained_classes_.begin(), gained_classes_.end()),
-                        gained_classes_.end());
-  list_possible_shapes(world);
 }
 
 void Agenda::absorb(World& world, const Policy& policy, Time now) {
   policy_ = &policy;
   now_ = now;
   ++plan_;
+  ++epoch_;
   world.fleet.settle(world.shapes);
   if (needs_model(cache.model, world, now)) {
     make_model(cache.model, world, now);
     cache.forget_costs();
   }
-  Capacity total = world.capacity(policy);
-  const Time tick{policy.share_tick.ms > 0 ? now.ms / policy.share_tick.ms * policy.share_tick.ms
-                                           : now.ms};
-  const bool shares_moved = total != capacity || tick != share_time_;
-  capacity = std::move(total);
-  share_time_ = tick;
+  if (world.changes.node_types) world.recount_running();
+  capacity = world.capacity(policy);
+  const std::int64_t tick = std::max<std::int64_t>(policy.share_tick.ms, 1);
+  tournament_.shares.begin(capacity, Time{now.ms / tick * tick}, policy);
   if (world.fleet.type_count() != types_seen_) world.changes.everything = true;
   types_seen_ = world.fleet.type_count();
   if (world.fleet.take_repeller_left()) world.changes.everything = true;
+  try_all_ = false;
   if (fresh_ || world.changes.everything) {
     rebuild(world);
   } else {
-    try_all_ = false;
     take_changes(world);
-    if (shares_moved) {
-      for (const QueueId queue : world.quota.by_name()) refresh(world, queue);
-    }
-    std::sort(touched_.begin(), touched_.end());
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    for (const QueueId queue : touched_) refresh(world, queue);
-    touched_.clear();
   }
-  rights_changed(world, true);
-  started_since_ = world.changes.started;
-  take_gains(world);
+  reserve_open_ = false;
+  rights_changed(world, true, {}, {});
+  gains_.begin(moment(world), try_all_ ? std::vector<NodeId>{} : world.fleet.gained(),
+               try_all_ ? std::vector<JobSlot>{} : world.changes.started);
+  world.fleet.gained().clear();
+  mark_candidates(world);
+  gains_stale_ = false;
   version_seen_ = world.version;
   placed_since_ = false;
   fresh_ = false;
   world.changes = Changes{};
   world.changes.everything = false;
-}
-
-// ----------------------------------------------------------------------------------------------
-// gains
-
-/// Could a node of this class matter to the gang? True too often costs a try in vain; false wrongly
-/// would lose a start.
-bool Agenda::class_may_hold(const World& world, const Shape& shape, ClassId cls,
-                            bool leaves_in_time) {
-  const NodeClass& c = world.fleet.node_class(cls);
-  const GpuState& gpu = world.fleet.gpu(c.gpu);
-  const Cluster& cluster = world.fleet.cluster(c.cluster);
-  const std::size_t type = world.fleet.profile(c.profile).type.index();
-  for (const SetRec& set : shape.sets) {
-    const PodShapeRec& pod = world.shapes.pod(set.pod);
-    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
-    if (pod.gpus > 0) {
-      const bool share = pod.spec.gpu.is_share();
-      if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
-      if (!cache.match(world, *policy_, set.pod, c.profile).allowed) continue;
-      if (!share) {
-        // The set needs room for all its pods in this cluster: count idle devices, of reserved
-        // nodes only if open to it.
-        const auto& nodes = leaves_in_time ? cluster.all[type] : cluster.unreserved[type];
-        std::int64_t fits = 0;
-        for (std::size_t whole = static_cast<std::size_t>(pod.gpus); whole < nodes.size();
-             ++whole) {
-          fits += std::int64_t{nodes[whole]} *
-                  static_cast<std::int64_t>(whole / static_cast<std::size_t>(pod.gpus));
-        }
-        if (fits < set.least) continue;
-      }
-    }
-    return true;
-  }
-  return false;
-}
-
-void Agenda::list_possible_shapes(const World& world) {
-  if (shapes_.size() < world.shapes.size()) shapes_.resize(world.shapes.size());
-  std::erase_if(possible_, [&](ShapeId shape) {
-    shapes_[shape.index()].possible = shape_possible(world, shape);
-    return !shapes_[shape.index()].possible;
-  });
-}
-
-/// Could the gained room matter to any line of the shape? Bounds only, so that few lines need a
-/// look.
-bool Agenda::shape_possible(const World& world, ShapeId id) {
-  const Shape& shape = world.shapes[id];
-  const ShapeState& s = shapes_[id.index()];
-  const bool with_victims = may_evict_ && (world.lowest_running_priority() < s.highest_class ||
-                                           world.quota.any_guarantee());
-  if (with_victims && started_since_) return true;
-  return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
-    const NodeClass& c = world.fleet.node_class(cls);
-    if (!c.reserved.is_none() && !world.reservation(c.reserved).job.is_none()) {
-      const Reservation& r = world.reservation(c.reserved);
-      const Job& holder = world.job(r.job);
-      const bool own = holder.shape == id;
-      const bool open =
-          !r.preempting && (now_ + Duration{s.least_run_ms} <= r.start ||
-                            priority_class(world, holder, *policy_) < s.highest_class);
-      if (!own && !open) return false;
-    }
-    if (class_may_hold(world, shape, cls, true)) return true;
-    // Room that is too little alone may be enough together with victims.
-    return with_victims &&
-           std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
-             const PodShapeRec& pod = world.shapes.pod(set.pod);
-             return (pod.gpus == 0 || world.fleet.gpu(c.gpu).total > 0) &&
-                    cache.match(world, *policy_, set.pod, c.profile).allowed;
-           });
-  });
-}
-
-bool Agenda::gained_room(const World& world, const Line& line, const LineState& state) {
-  if (world.reservations().empty()) return true;  // the bounds of the shape have said so
-  const Shape& shape = world.shapes[line.shape];
-  const Job& job = world.job(state.current);
-  const Asker asker{state.current, now_ + expected_run_time(world, job, *policy_), job.reservation,
-                    priority_class(world, job, *policy_)};
-  const bool open = std::any_of(
-      world.reservations().begin(), world.reservations().end(), [&](const Reservation& r) {
-        return !r.job.is_none() && may_use_reserved(world, *policy_, r, asker);
-      });
-  return std::any_of(gained_classes_.begin(), gained_classes_.end(), [&](ClassId cls) {
-    const ReservationId reserved = world.fleet.node_class(cls).reserved;
-    if (!reserved.is_none() &&
-        !may_use_reserved(world, *policy_, world.reservation(reserved), asker)) {
-      return false;
-    }
-    return class_may_hold(world, shape, cls, open);
-  });
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -660,14 +604,45 @@ const Venues& Agenda::venues(World& world, const Policy& policy, ShapeId shape) 
   return venues_[shape.index()];
 }
 
-bool Agenda::known_full(ShapeId shape) const {
-  return shape.index() < full_.size() && full_[shape.index()].plan == plan_;
+const Why* Agenda::known_failure(const World& world, JobSlot slot) const {
+  const Job& job = world.job(slot);
+  if (job.shape.index() >= failures_.size()) return nullptr;
+  const Failure& failure = failures_[job.shape.index()];
+  if (failure.epoch != epoch_ || !job.reservation.is_none()) return nullptr;
+  if (std::holds_alternative<WouldDelay>(failure.why)) {
+    const bool worse = now_ + expected_run_time(world, job, *policy_) > failure.closed &&
+                       priority_class(world, job, *policy_) <= failure.priority;
+    if (!worse || before_a_holder(world, job)) return nullptr;
+  }
+  return &failure.why;
 }
 
-void Agenda::set_known_full(ShapeId shape, Why why) {
-  if (!try_all_) std::erase(possible_, shape);
-  if (full_.size() <= shape.index()) full_.resize(shape.index() + 1);
-  full_[shape.index()] = {plan_, std::move(why)};
+void Agenda::set_failed(const World& world, JobSlot slot, Why why,
+                        const std::vector<VenueRoom>& rooms) {
+  const Job& job = world.job(slot);
+  const bool delays = std::holds_alternative<WouldDelay>(why);
+  if (!delays) gains_.rule_out(job.shape);
+  gains_.remember_rooms(world, job.shape, rooms);
+  if (failures_.size() <= job.shape.index()) failures_.resize(job.shape.index() + 1);
+  Failure& failure = failures_[job.shape.index()];
+  failure.epoch = epoch_;
+  failure.why = std::move(why);
+  failure.priority = priority_class(world, job, *policy_);
+  failure.closed = Time{0};
+  const Time end = now_ + expected_run_time(world, job, *policy_);
+  for (const Reservation& r : world.reservations()) {
+    if (!r.job.is_none() && r.start < end) failure.closed = std::max(failure.closed, r.start);
+  }
+}
+
+void Agenda::set_no_victims(const World& world, JobSlot slot) {
+  const Job& job = world.job(slot);
+  if (failures_.size() <= job.shape.index()) failures_.resize(job.shape.index() + 1);
+  Failure& failure = failures_[job.shape.index()];
+  const int priority = priority_class(world, job, *policy_);
+  failure.without_victims =
+      failure.alone == epoch_ ? std::max(failure.without_victims, priority) : priority;
+  failure.alone = epoch_;
 }
 
 }  // namespace muster::sched

@@ -99,6 +99,7 @@ class Applier {
     const QueueId queue = w_.quota.find_or_make(e.queue);
     if (queue == w_.job(slot).queue) return false;
     drop_reservation(slot);
+    w_.changes.released = true;
     w_.dequeue(slot);
     w_.job(slot).queue = queue;
     w_.enqueue(slot);
@@ -182,7 +183,7 @@ class Applier {
     stop_waiting(slot);
     w_.job(slot).attempt = e.attempt;
     w_.start(slot, std::move(active), at_, policy_);
-    w_.changes.started = true;
+    w_.changes.started.push_back(slot);
     move(slot, JobState::Starting);
     return true;
   }
@@ -220,7 +221,7 @@ class Applier {
       const NodeId node = w_.fleet.node_for(cluster, name);
       if (w_.fleet.node(node).reserved.is_none()) reservation.nodes.push_back(node);
     }
-    if (e.preempting) reservation.charges = reserved_charges(slot, reservation.nodes);
+    reservation.charges = reserved_charges(slot, reservation.nodes);
     w_.add_reservation(reservation);
     return true;
   }
@@ -316,6 +317,7 @@ class Applier {
     // What was infeasible or over capacity may not be any more: look at everything again.
     const ProfileId now = w_.fleet.node(w_.fleet.find_node(id, e.node.name)).profile;
     if (profile != now || !(before == w_.fleet.totals())) w_.changes.everything = true;
+    if (profile != now) w_.changes.node_types = true;
     return true;
   }
   bool operator()(const model::NodeGone& e) {
@@ -335,6 +337,7 @@ class Applier {
     const ClusterId id = w_.fleet.find_cluster(e.cluster);
     if (id.is_none()) return false;
     w_.fleet.lose_foreign(id, e.uid, w_.shapes);
+    w_.changes.released = true;
     return true;
   }
 
@@ -402,6 +405,7 @@ class Applier {
 
   void stop_waiting(JobSlot slot) {
     Job& job = w_.job(slot);
+    if (!job.reservation.is_none()) w_.changes.released = true;
     drop_reservation(slot);
     w_.dequeue(slot);
     w_.eligible_at.erase({job.eligible_at, slot});

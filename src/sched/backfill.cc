@@ -127,7 +127,8 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
     if (is_simple(world, shape)) {
       RoomWalk walk(placer, *bound.venue, 0, shape.sets[0].pods_per_node, asker);
       for (std::size_t i = 0; i < bound.ended; ++i) walk.release(*list[i].pods);
-      return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0])};
+      return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0]),
+                       bound.venue->charges};
     }
     Future future(world, list);
     std::vector<NodeId> nodes;
@@ -156,7 +157,7 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
       (fits_after(middle) ? enough : too_few) = middle;
     }
     fits_after(enough);
-    best = FutureFit{bound.venue->cluster, list[enough - 1].end, nodes};
+    best = FutureFit{bound.venue->cluster, list[enough - 1].end, nodes, bound.venue->charges};
   }
   return best;
 }

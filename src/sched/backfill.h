@@ -46,6 +46,7 @@ struct FutureFit {
   ClusterId cluster;
   Time start;
   std::vector<NodeId> nodes;  // in the order of their names
+  std::uint32_t charges = 0;  // position in Venues::least
 };
 
 /// The earliest start over all venues, ties by their order. Nothing if the gang never fits beside

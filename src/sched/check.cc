@@ -352,7 +352,7 @@ void check_quota(const World& world, Finding& found) {
     for (const QueueId extra : job.extra_queues) charge(extra, job.active->charges);
   }
   for (const Reservation& r : world.reservations()) {
-    if (r.job.is_none()) continue;
+    if (r.job.is_none() || !r.preempting) continue;
     charge(world.job(r.job).queue, r.charges);
     for (const QueueId extra : world.job(r.job).extra_queues) charge(extra, r.charges);
   }

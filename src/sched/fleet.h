@@ -93,8 +93,9 @@ struct Cluster {
   std::unordered_map<std::string, NodeId> by_name;  // lookup-only
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;
-  std::int64_t gpu_milli = 0;       // of usable nodes
-  std::vector<ProfileId> profiles;  // ever used by its nodes
+  std::int64_t gpu_milli = 0;              // of usable nodes
+  std::vector<std::int64_t> idle_of_type;  // idle thousandths by GPU type
+  std::vector<ProfileId> profiles;         // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
   /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.
@@ -145,6 +146,11 @@ class Fleet {
   TypeId find_type(const std::string& name) const;
   const std::string& type_name(TypeId id) const { return type_names_[id.index()]; }
   std::size_t type_count() const { return type_names_.size(); }
+  /// Of a node's GPUs as last seen; 0 if it has none or was never seen.
+  TypeId type_of(NodeId node) const {
+    const ProfileId profile = nodes_[node.index()].profile;
+    return profile.is_none() ? TypeId{0} : profiles_[profile.index()].type;
+  }
   /// Clusters by name: the order in which ties between them are broken.
   const std::vector<ClusterId>& by_name() const { return cluster_order_; }
   bool usable(const Node& node) const;

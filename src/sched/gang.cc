@@ -29,7 +29,10 @@ bool may_use_reserved(const World& world, const Policy& policy, const Reservatio
   if (r.job.is_none() || r.job == asker.job) return true;
   if (!asker.own.is_none() && world.job(r.job).reservation == asker.own) return true;
   if (r.preempting) return false;
-  return asker.end <= r.start || priority_class(world, world.job(r.job), policy) < asker.priority;
+  const Job& holder = world.job(r.job);
+  const Job& mine = world.job(asker.job);
+  if (mine.queue == holder.queue && comes_before(mine, holder)) return true;
+  return asker.end <= r.start || priority_class(world, holder, policy) < asker.priority;
 }
 
 bool Placer::open_to(const NodeClass& c, const Ask& ask) const {
@@ -44,33 +47,45 @@ bool Placer::in_domain(const NodeClass& c, const Domain* domain) const {
   return it != labels.end() && it->second == domain->value;
 }
 
+Placer::Room Placer::room_for(const Ask& ask, int count) {
+  const bool limited = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode);
+  const PodShapeId pod = ask.venue.pods[ask.set];
+  Room room;
+  each_class(ask, [&](ClassId cls) {
+    std::int64_t per_node = cache_.room(world_, policy_, pod, cls);
+    if (per_node == 0) return true;
+    if (limited) per_node = std::min<std::int64_t>(per_node, ask.per_node);
+    const NodeClass& c = world_.fleet.node_class(cls);
+    (open_to(c, ask) ? room.open : room.closed) += per_node * c.size;
+    return room.open < count;
+  });
+  return room;
+}
+
 VenueView Placer::view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                        const Asker& asker) {
   VenueView v;
   v.enough = true;
   bool enough_if_open = true;
-  v.room.reserve(shape.sets.size());
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
-    const bool limited = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode);
-    std::int64_t room = 0;
-    std::int64_t closed = 0;
-    each_class(ask, [&](ClassId cls) {
-      std::int64_t per_node = cache_.room(world_, policy_, venue.pods[i], cls);
-      if (per_node == 0) return true;
-      if (limited) per_node = std::min<std::int64_t>(per_node, ask.per_node);
-      const NodeClass& c = world_.fleet.node_class(cls);
-      (open_to(c, ask) ? room : closed) += per_node * c.size;
-      return room < counts[i];
-    });
-    const int placeable = static_cast<int>(std::min<std::int64_t>(room, counts[i]));
-    v.room.push_back(placeable);
-    v.placeable += placeable;
-    v.enough = v.enough && placeable >= counts[i];
-    enough_if_open = enough_if_open && room + closed >= counts[i];
+    const Room room = room_for({venue, i, shape.sets[i].pods_per_node, asker, nullptr}, counts[i]);
+    v.placeable += static_cast<int>(std::min<std::int64_t>(room.open, counts[i]));
+    v.enough = v.enough && room.open >= counts[i];
+    enough_if_open = enough_if_open && room.open + room.closed >= counts[i];
+    v.reachable += static_cast<int>(std::min<std::int64_t>(room.open + room.closed, counts[i]));
   }
   v.reserved_only = !v.enough && enough_if_open;
   return v;
+}
+
+std::vector<int> Placer::rooms(const Venue& venue, const Shape& shape,
+                               const std::vector<int>& counts, const Asker& asker) {
+  std::vector<int> rooms;
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const Room room = room_for({venue, i, shape.sets[i].pods_per_node, asker, nullptr}, counts[i]);
+    rooms.push_back(static_cast<int>(std::min<std::int64_t>(room.open, counts[i])));
+  }
+  return rooms;
 }
 
 void Placer::price(const Venue& venue, const Shape& shape, const Asker& asker, VenueView& v) {

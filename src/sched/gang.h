@@ -23,6 +23,7 @@ struct Venue {
   PoolId pool;
   std::vector<TypeId> types;     // per set; type 0 for sets without GPUs
   std::vector<PodShapeId> pods;  // per set, the pool folded in
+  std::uint32_t charges = 0;     // position in Venues::full and Venues::least
 };
 
 /// Who asks, and how long it would stay: nodes reserved for others are open only to jobs that leave
@@ -34,8 +35,8 @@ struct Asker {
   int priority = 0;  // class; nodes reserved for a lower one are open too
 };
 
-/// Nodes kept for another job are open to jobs that leave in time and to those of a higher class,
-/// but not while that other's victims are leaving.
+/// Nodes kept for another job are open to jobs that leave in time, to those of a higher class and
+/// to those before it in its own queue, but not while that other's victims are leaving.
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
                       const Asker& asker);
 
@@ -43,13 +44,20 @@ bool may_use_reserved(const World& world, const Policy& policy, const Reservatio
 /// the exact room is not counted any further.
 struct VenueView {
   int placeable = 0;           // pods of the gang that fit
-  std::vector<int> room;       // per set, at most its count
   bool enough = false;         // every set has room for its count
   bool reserved_only = false;  // would be enough if nodes reserved for others were open
+  int reachable = 0;           // pods that fit if they were; exact if not `enough`
   // Filled in by price():
   std::int64_t cost = 0;   // sum over sets of the best node's cost
   std::uint32_t rank = 0;  // of the first set's best node, the last tie-break inside a cluster
   ClassId best;            // of the first set
+};
+
+/// What a try in vain found: at most so many pods of the gang fit there now, for anybody.
+struct VenueRoom {
+  ClusterId cluster;
+  TypeId type;  // of the only set
+  int pods = 0;
 };
 
 class Placer {
@@ -59,6 +67,9 @@ class Placer {
 
   VenueView view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                  const Asker& asker);
+  /// Pods of each set that have room, each set looked at alone, at most `counts`.
+  std::vector<int> rooms(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                         const Asker& asker);
   /// The best node of each set and what it costs. Only for a view that found enough room.
   void price(const Venue& venue, const Shape& shape, const Asker& asker, VenueView& view);
   /// A gang of one pod goes straight to the node price() found. Nothing if the gang is not that
@@ -83,6 +94,11 @@ class Placer {
     const Asker& asker;
     const Domain* domain;
   };
+  struct Room {
+    std::int64_t open = 0;
+    std::int64_t closed = 0;  // on nodes kept for others
+  };
+  Room room_for(const Ask& ask, int count);  // counted until it is enough
   template <typename Visit>
   void each_class(const Ask& ask, Visit&& visit);  // until visit says false
   bool open_to(const NodeClass& c, const Ask& ask) const;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Active {
   bool cancelled = false;
   JobSlot beneficiary;              // the job it is stopped for
   std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster)
+  int counted_at = 0;               // its class while it counts among those who may be evicted
+  std::vector<TypeId> counted;      // and the GPU type of each pod's node then
 };
 
 struct Job {
@@ -62,6 +65,11 @@ struct Job {
   Time first_high{0};
 };
 
+/// Order inside a queue: the user's priority, then the order of submission.
+inline bool comes_before(const Job& a, const Job& b) {
+  return std::tie(b.priority, a.seq, a.id) < std::tie(a.priority, b.seq, b.id);
+}
+
 /// Jobs of one queue, shape, priority and run-time limit: equal in everything that decides, so only
 /// the first is tried.
 struct Line {
@@ -71,6 +79,7 @@ struct Line {
   int priority = 0;
   Duration run_limit{0};
   std::map<std::pair<std::uint64_t, std::string>, JobSlot> jobs;  // by (sequence, id)
+  std::uint32_t at_in_shape = 0;  // index in World::lines_of_shape(shape), while it has jobs
 };
 
 /// Order of lines inside a queue: user's priority, then the first job's sequence and id.
@@ -92,7 +101,7 @@ struct Reservation {
   Time start;
   bool preempting = false;
   std::vector<NodeId> nodes;
-  Charges charges;  // held in its queues while its victims leave
+  Charges charges;  // what it will use; held in its queues while its victims leave
 };
 
 /// How long jobs of one user and name took lately.

@@ -46,6 +46,75 @@ std::int64_t room_when_empty(World& world, Agenda& agenda, const Policy& policy,
   return room;
 }
 
+std::vector<QueueId> queues_of(const Job& job, const Rules& rules) {
+  std::vector<QueueId> queues = {job.queue};
+  if (rules.has(Rule::ExtraTrees))
+    queues.insert(queues.end(), job.extra_queues.begin(), job.extra_queues.end());
+  return queues;
+}
+
+/// Its victims left it this venue.
+bool is_promised(const World& world, const Job& job, const Venues& venues, const Venue& venue) {
+  if (job.reservation.is_none()) return false;
+  const Reservation& r = world.reservation(job.reservation);
+  return r.preempting && venue.cluster == r.cluster && venues.least[venue.charges] == r.charges;
+}
+
+const Venue* promised_venue(const World& world, const Job& job, const Venues& venues) {
+  for (const Venue& venue : venues.all) {
+    if (is_promised(world, job, venues, venue)) return &venue;
+  }
+  return nullptr;
+}
+
+/// What quota says to a gang, asked once for all venues that charge the same.
+class QuotaAnswers {
+ public:
+  QuotaAnswers(World& world, const Capacity& capacity, const Policy& policy, const Asker& asker,
+               const Venues& venues, const std::vector<int>& counts)
+      : world_(world),
+        capacity_(capacity),
+        policy_(policy),
+        asker_(asker),
+        job_(world.job(asker.job)),
+        venues_(venues),
+        counts_(counts),
+        known_(venues.full.size(), false),
+        answers_(venues.full.size()) {
+    const Shape& shape = world.shapes[job_.shape];
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      whole_ = whole_ && counts[i] == shape.sets[i].count;
+    }
+  }
+
+  const std::optional<OverQuota>& of(const Venue& venue) {
+    std::optional<OverQuota>& answer = answers_[venue.charges];
+    if (known_[venue.charges]) return answer;
+    known_[venue.charges] = true;
+    const Shape& shape = world_.shapes[job_.shape];
+    answer = whole_ ? ask(venues_.full[venue.charges])
+                    : ask(world_.charges(shape, counts_, venue.types, policy_));
+    return answer;
+  }
+
+ private:
+  std::optional<OverQuota> ask(const Charges& charges) const {
+    if (auto over = over_quota(world_, job_, charges, capacity_, policy_.rules)) return over;
+    return over_kept_quota(world_, policy_, asker_, charges);
+  }
+
+  World& world_;
+  const Capacity& capacity_;
+  const Policy& policy_;
+  const Asker& asker_;
+  const Job& job_;
+  const Venues& venues_;
+  const std::vector<int>& counts_;
+  bool whole_ = true;
+  std::vector<bool> known_;
+  std::vector<std::optional<OverQuota>> answers_;
+};
+
 }  // namespace
 
 Asker asker_of(const World& world, const Policy& policy, JobSlot slot, Time now) {
@@ -58,12 +127,26 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
                                     const Capacity& capacity, const Rules& rules) {
   // What is kept for it while its victims leave is charged already and must not count twice.
   const Charges none;
-  const Charges& kept =
-      job.reservation.is_none() ? none : world.reservation(job.reservation).charges;
+  const bool charged = !job.reservation.is_none() && world.reservation(job.reservation).preempting;
+  const Charges& kept = charged ? world.reservation(job.reservation).charges : none;
   if (auto over = world.quota.over(job.queue, charges, capacity, rules, kept)) return over;
   if (!rules.has(Rule::ExtraTrees)) return std::nullopt;
   for (const QueueId extra : job.extra_queues) {
     if (auto over = world.quota.over(extra, charges, capacity, rules, kept)) return over;
+  }
+  return std::nullopt;
+}
+
+std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
+                                         const Asker& asker, const Charges& charges) {
+  if (!policy.rules.has(Rule::BackfillQuota)) return std::nullopt;
+  for (const Reservation& r : world.reservations()) {
+    if (r.job.is_none() || r.preempting || may_use_reserved(world, policy, r, asker)) continue;
+    for (const QueueId mine : queues_of(world.job(asker.job), policy.rules)) {
+      for (const QueueId theirs : queues_of(world.job(r.job), policy.rules)) {
+        if (auto over = world.quota.over_beside(mine, charges, theirs, r.charges)) return over;
+      }
+    }
   }
   return std::nullopt;
 }
@@ -98,28 +181,27 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     return j;
   }
   std::optional<OverQuota> first_over;
-  std::optional<OverQuota> over;
   NoRoom none{shape.pods, 0, venues.all.front().cluster};
   bool reserved_only = false;
   bool all_over = true;
-  const std::vector<TypeId>* types = nullptr;
+  QuotaAnswers quota(world, agenda.capacity, policy, asker, venues, counts);
+  const bool promised = promised_venue(world, job, venues) != nullptr;
   for (const Venue& venue : venues.all) {
-    if (types == nullptr || *types != venue.types) {
-      over = over_quota(world, job, world.charges(shape, counts, venue.types, policy),
-                        agenda.capacity, policy.rules);
-      types = &venue.types;
-    }
-    if (over) {
+    // Others went so that it can start there: elsewhere it might stand no higher than they did.
+    if (promised && !is_promised(world, job, venues, venue)) continue;
+    if (const auto& over = quota.of(venue)) {
       if (!first_over) first_over = over;
       continue;
     }
     all_over = false;
-    Candidate c{&venue, placer.view(venue, shape, counts, asker), counts, {}};
-    if (c.view.placeable > none.best) none = {shape.pods, c.view.placeable, venue.cluster};
-    reserved_only = reserved_only || c.view.reserved_only;
-    if (c.view.enough) j.candidates.push_back(std::move(c));
+    const VenueView view = placer.view(venue, shape, counts, asker);
+    if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
+    reserved_only = reserved_only || view.reserved_only;
+    if (view.enough) j.candidates.push_back({&venue, view, {}});
+    if (!view.enough && shape.sets.size() == 1)
+      j.rooms.push_back({venue.cluster, venue.types[0], view.reachable});
   }
-  rank_clusters(world, policy, shape, j.candidates);
+  rank_clusters(world, policy, shape, counts, j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not
   // find a place.
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);
@@ -130,7 +212,8 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
 }
 
 std::optional<Chosen> place_best(const World& world, Placer& placer, const Policy& policy,
-                                 const Asker& asker, Judgement& judged) {
+                                 const Asker& asker, const std::vector<int>& counts,
+                                 Judgement& judged) {
   const Shape& shape = world.shapes[world.job(asker.job).shape];
   auto& all = judged.candidates;
   for (std::size_t from = 0; from < all.size();) {
@@ -143,7 +226,7 @@ std::optional<Chosen> place_best(const World& world, Placer& placer, const Polic
     for (std::size_t i = from; i < to; ++i) {
       const Candidate& c = all[i];
       auto pods = placer.place_one(*c.venue, shape, asker, c.view);
-      if (!pods) pods = placer.place(*c.venue, shape, c.counts, asker);
+      if (!pods) pods = placer.place(*c.venue, shape, counts, asker);
       if (pods) return Chosen{i, std::move(*pods)};
     }
     from = to;

@@ -15,6 +15,7 @@ namespace muster::sched {
 struct Judgement {
   std::vector<Candidate> candidates;
   Why why = NotTried{};  // if there is no candidate, or none of them can hold the gang after all
+  std::vector<VenueRoom> rooms;  // of venues without enough of it; only for gangs of one set
 };
 
 /// The asker of a job that would start now.
@@ -29,11 +30,16 @@ struct Chosen {
 };
 /// Puts the gang on the best candidate that can really hold it: one nominee at a time.
 std::optional<Chosen> place_best(const World& world, Placer& placer, const Policy& policy,
-                                 const Asker& asker, Judgement& judged);
+                                 const Asker& asker, const std::vector<int>& counts,
+                                 Judgement& judged);
 
 /// The first quota, in any tree, that does not allow these charges.
 std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
                                     const Capacity& capacity, const Rules& rules);
+
+/// Quota that a job with reserved nodes, which it would delay, needs for itself.
+std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
+                                         const Asker& asker, const Charges& charges);
 
 /// The verdict if no allowed cluster could hold the gang even with all its nodes empty.
 std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy,

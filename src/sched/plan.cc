@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "sched/backfill.h"
 #include "sched/estimate.h"
@@ -30,11 +30,12 @@ class Planner {
     end_what_is_due();
     find_idle_reservations();
     evictions_left_ = policy_.evictions_per_round;
-    for (LineId line = agenda_.next(world_); !line.is_none(); line = agenda_.next(world_)) {
-      ++plan_.tried;
-      consider(line);
-    }
-    drop_overdue();
+    do {
+      for (LineId line = agenda_.next(world_); !line.is_none(); line = agenda_.next(world_)) {
+        ++plan_.tried;
+        consider(line);
+      }
+    } while (drop_overdue());
     set_next_look();
     return std::move(plan_);
   }
@@ -130,11 +131,17 @@ class Planner {
 
   /// Holders that were not looked at in this plan (their fifo queue waits for another job) would
   /// keep their nodes for ever.
-  void drop_overdue() {
-    for (const JobSlot slot : overdue_) {
+  bool drop_overdue() {
+    for (const JobSlot slot : std::exchange(overdue_, {})) {
       const ReservationId id = world_.job(slot).reservation;
-      if (!id.is_none() && world_.reservation(id).start <= now_) drop_reservation(slot);
+      if (!id.is_none() && !world_.reservation(id).preempting &&
+          world_.reservation(id).start <= now_) {
+        drop_reservation(slot);
+      }
     }
+    const bool dropped = rights_changed_;
+    tell_rights();
+    return dropped;
   }
 
   void set_next_look() {
@@ -172,9 +179,13 @@ class Planner {
       agenda_.park(world_, id, UnknownQueue{});
       return;
     }
-    if (agenda_.known_full(line.shape) && world_.job(slot).reservation.is_none() &&
-        !may_preempt(slot)) {
-      wait(id, slot, agenda_.why_full(line.shape));
+    if (const auto it = evicting_.find(slot); it != evicting_.end()) {
+      const ClusterId cluster = world_.reservation(world_.job(slot).reservation).cluster;
+      agenda_.park(world_, id, Preempting{cluster, it->second});
+      return;
+    }
+    if (const Why* known = agenda_.known_failure(world_, slot)) {
+      wait(id, slot, *known);
       return;
     }
     Why why;
@@ -198,7 +209,7 @@ class Planner {
     } else if (lacks_room && world_.quota[line.queue].strategy != Strategy::SkipAhead) {
       reserve(slot, why, recheck);
     } else if (!world_.job(slot).reservation.is_none()) {
-      drop_reservation(slot);  // it cannot use the nodes: its quota is the obstacle
+      await_quota(slot, why, recheck);
     }
     if ((lacks_room || over_quota) && evictions_left_ <= 0 && !preempting) recheck = now_;
     // Equal jobs behind it may evict as well: a queue need not get its own back one by one.
@@ -207,7 +218,9 @@ class Planner {
       agenda_.advance(world_, id);
     } else {
       agenda_.park(world_, id, std::move(why), recheck);
+      if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
     }
+    tell_rights();
   }
 
   // ------------------------------------------------------------------------------------------
@@ -221,13 +234,15 @@ class Planner {
     for (const SetRec& set : shape.sets) full.push_back(set.count);
     if (shape.elastic) keep_inside_guarantee(job, shape, full);
     if (start_with(id, slot, full, asker, why)) return true;
+    const std::vector<VenueRoom> rooms = std::move(rooms_);
     if (shape.elastic && policy_.rules.has(Rule::Elastic) && start_smaller(id, slot, asker)) {
       return true;
     }
     if (std::holds_alternative<NoRoom>(why)) {
       if (const auto never = infeasible(world_, agenda_, policy_, job.shape)) why = *never;
-      if (job.reservation.is_none()) agenda_.set_known_full(job.shape, why);
     }
+    const bool of_shape = !std::holds_alternative<OverQuota>(why);  // not of its queue
+    if (of_shape && job.reservation.is_none()) agenda_.set_failed(world_, slot, why, rooms);
     return false;
   }
 
@@ -249,12 +264,13 @@ class Planner {
   bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Asker& asker,
                   Why& why) {
     Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts);
-    if (auto chosen = place_best(world_, placer_, policy_, asker, judged)) {
-      started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods),
+    if (auto chosen = place_best(world_, placer_, policy_, asker, counts, judged)) {
+      started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods), counts,
               judged.candidates);
       return true;
     }
     why = std::move(judged.why);
+    rooms_ = std::move(judged.rooms);
     return false;
   }
 
@@ -272,12 +288,16 @@ class Planner {
     int best_pods = -1;
     std::vector<int> best;
     for (const Venue& venue : venues.all) {
-      std::vector<int> counts = placer_.view(venue, shape, most, asker).room;
+      std::vector<int> counts = placer_.rooms(venue, shape, most, asker);
       bool possible = true;
       for (std::size_t i = 0; i < counts.size(); ++i) possible = possible && counts[i] >= least[i];
       if (!possible) continue;
-      while (over_quota(world_, job, world_.charges(shape, counts, venue.types, policy_),
-                        agenda_.capacity, policy_.rules)) {
+      const auto over = [&] {
+        const Charges charges = world_.charges(shape, counts, venue.types, policy_);
+        return over_quota(world_, job, charges, agenda_.capacity, policy_.rules) ||
+               over_kept_quota(world_, policy_, asker, charges);
+      };
+      while (over()) {
         if (!shrink(counts, least)) {
           possible = false;
           break;
@@ -311,7 +331,7 @@ class Planner {
   }
 
   void started(LineId id, JobSlot slot, const Candidate& chosen, std::vector<PodOn> pods,
-               const std::vector<Candidate>& candidates) {
+               const std::vector<int>& counts, const std::vector<Candidate>& candidates) {
     const Job& job = world_.job(slot);
     const Shape& shape = world_.shapes[job.shape];
     model::Placed placed{
@@ -332,25 +352,20 @@ class Planner {
       if (std::none_of(score.rows.begin(), score.rows.end(), same)) score.rows.push_back(c.score);
     }
     plan_.scores.push_back(std::move(score));
-    bool used_reservation = false;
-    if (!job.reservation.is_none()) {
-      trial_.unreserve(job.reservation);
-      agenda_.rights_changed(world_, evictions_left_ > 0);
-      used_reservation = true;
-    }
+    if (!job.reservation.is_none()) unreserve(job.reservation);
     const Time end = now_ + expected_run_time(world_, job, policy_);
     for (const PodOn& pod : pods) {
       const ReservationId kept = world_.fleet.node(pod.node).reserved;
       if (!kept.is_none() && end > world_.reservation(kept).start) overrule(pod.node, slot);
     }
     const auto now_placed = trial_.placed(
-        slot, std::move(pods), world_.charges(shape, chosen.counts, chosen.venue->types, policy_));
+        slot, std::move(pods), world_.charges(shape, counts, chosen.venue->types, policy_));
     calendar_.placed(chosen.venue->cluster, slot, now_placed.pods);
     placed_.push_back({slot, &now_placed.charges});
     if (pool_) pool_->placed(slot, now_placed.charges);
     plan_.decisions.emplace_back(std::move(placed));
     agenda_.advance(world_, id);
-    if (used_reservation) agenda_.reservation_used(world_);
+    tell_rights();
   }
 
   // ------------------------------------------------------------------------------------------
@@ -359,10 +374,32 @@ class Planner {
   void drop_reservation(JobSlot slot) {
     const ReservationId id = world_.job(slot).reservation;
     if (id.is_none()) return;
-    trial_.unreserve(id);
+    unreserve(id);
+    if (given_up_.contains(slot)) return;  // it leaves the queue, and its reservation with it
     plan_.decisions.emplace_back(model::ReservationDropped{world_.job(slot).id});
-    if (slot != considered_) agenda_.retry(world_, world_.job(slot).line);
-    agenda_.rights_changed(world_, evictions_left_ > 0);
+    if (slot != considered_) lost_.push_back(slot);
+  }
+
+  void unreserve(ReservationId id) {
+    const Reservation& r = world_.reservation(id);
+    opened_.insert(opened_.end(), r.nodes.begin(), r.nodes.end());
+    const Job& job = world_.job(r.job);
+    freed_.push_back(job.queue);
+    freed_.insert(freed_.end(), job.extra_queues.begin(), job.extra_queues.end());
+    trial_.unreserve(id);
+    rights_changed_ = true;
+  }
+
+  /// What reservations made and dropped mean to others, said once the line at hand is done with.
+  void tell_rights() {
+    if (!rights_changed_) return;
+    rights_changed_ = false;
+    agenda_.rights_changed(world_, evictions_left_ > 0, opened_, freed_);
+    for (const JobSlot slot : lost_) agenda_.retry(world_, world_.job(slot).line);
+    if (!opened_.empty()) no_nodes_.clear();
+    opened_.clear();
+    freed_.clear();
+    lost_.clear();
   }
 
   /// The node was kept for a job of a lower class: that reservation is made anew in a later plan.
@@ -399,16 +436,22 @@ class Planner {
     return true;
   }
 
-  /// Order inside a queue.
-  static bool comes_before(const Job& a, const Job& b) {
-    return std::tuple(-a.priority, a.seq, a.id) < std::tuple(-b.priority, b.seq, b.id);
-  }
-
   bool lower_class(JobSlot a, JobSlot b) const {
     const int x = priority_class(world_, world_.job(a), policy_);
     const int y = priority_class(world_, world_.job(b), policy_);
     if (x != y) return x < y;
     return world_.job(a).id > world_.job(b).id;
+  }
+
+  /// Its quota is the obstacle, not its nodes: they stay reserved until their time has come.
+  void await_quota(JobSlot slot, Why& why, Time& recheck) {
+    const Reservation& kept = world_.reservation(world_.job(slot).reservation);
+    if (kept.preempting || kept.start <= now_) {
+      drop_reservation(slot);
+      return;
+    }
+    why = HasReservation{kept.cluster, kept.start};
+    recheck = std::min(recheck, kept.start);
   }
 
   void reserve(JobSlot slot, Why& why, Time& recheck) {
@@ -422,19 +465,38 @@ class Planner {
       return;
     }
     drop_reservation(slot);
+    std::erase(overdue_, slot);
     JobSlot displaced = JobSlot::none();
     if (!may_reserve(slot, displaced)) return;
+    if (no_nodes_.contains(job.shape)) {
+      wants_nodes_ = true;
+      return;
+    }
     // Whoever has to give way does so only for a reservation that can be made.
     const ReservationId open =
         displaced.is_none() ? ReservationId::none() : world_.job(displaced).reservation;
-    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
+    const Venues venues = with_quota(job, agenda_.venues(world_, policy_, job.shape));
     const auto fit = earliest_fit(world_, placer_, venues, world_.shapes[job.shape],
                                   {slot, Time::never(), open, model::priority_min - 1}, calendar_);
-    if (!fit) return;
+    if (!fit) {
+      no_nodes_.insert(job.shape);
+      wants_nodes_ = true;
+      return;
+    }
     if (!displaced.is_none()) drop_reservation(displaced);
-    add_reservation({slot, fit->cluster, fit->start, false, fit->nodes, {}});
+    add_reservation(
+        {slot, fit->cluster, fit->start, false, fit->nodes, venues.least[fit->charges]});
     why = HasReservation{fit->cluster, fit->start};
     recheck = std::min(recheck, fit->start);
+  }
+
+  /// Those where quota is not the obstacle.
+  Venues with_quota(const Job& job, Venues venues) const {
+    std::erase_if(venues.all, [&](const Venue& venue) {
+      return over_quota(world_, job, venues.least[venue.charges], agenda_.capacity, policy_.rules)
+          .has_value();
+    });
+    return venues;
   }
 
   void add_reservation(const Reservation& reservation) {
@@ -447,7 +509,7 @@ class Planner {
       reserved.nodes.push_back(world_.fleet.node(node).spec.name);
     plan_.decisions.emplace_back(std::move(reserved));
     trial_.reserve(reservation);
-    agenda_.rights_changed(world_, evictions_left_ > 0);
+    rights_changed_ = true;
   }
 
   // ---------------------------------------------------------------------------------- preempt
@@ -462,7 +524,7 @@ class Planner {
     if (evictions_left_ <= 0) return false;
     const Job& job = world_.job(slot);
     if (!job.reservation.is_none() && world_.reservation(job.reservation).preempting) return false;
-    return agenda_.may_evict(world_, world_.line(job.line));
+    return agenda_.may_evict(world_, job.line);
   }
 
   bool preempt(JobSlot slot, Why& why, Time& recheck) {
@@ -471,9 +533,11 @@ class Planner {
     if (!pool_) {
       pool_.emplace(world_, policy_, now_);
       for (const auto& [other, charges] : placed_) pool_->placed(other, *charges);
+      for (const JobSlot leaving : stopped_) pool_->taken(leaving);
     }
     VictimSearch search = pool_->search(placer_, venues, slot, agenda_.capacity, evictions_left_);
     recheck = std::min(recheck, search.protected_until);
+    if (search.no_room) agenda_.set_no_victims(world_, slot);
     if (!search.found) return false;
     const Preemption& p = *search.found;
     for (const JobSlot victim : p.victims) {
@@ -484,7 +548,9 @@ class Planner {
     drop_reservation(slot);
     for (const NodeId node : p.nodes) overrule(node, slot);
     add_reservation({slot, p.cluster, now_, true, p.nodes, p.charges});
-    why = Preempting{p.cluster, static_cast<int>(p.victims.size())};
+    std::erase(overdue_, slot);
+    evicting_[slot] = static_cast<int>(p.victims.size());
+    why = Preempting{p.cluster, evicting_[slot]};
     return true;
   }
 
@@ -502,7 +568,16 @@ class Planner {
   std::vector<std::pair<JobSlot, const Charges*>> placed_;
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
+  std::map<JobSlot, int> evicting_;  // for whom how many were stopped in this plan
   std::vector<JobSlot> overdue_;
+  std::vector<VenueRoom> rooms_;  // found by the last try in vain
+  std::set<ShapeId> no_nodes_;    // found no nodes to reserve, not even in the future
+  bool wants_nodes_ = false;      // the line at hand is one of those
+  // To be told to the agenda:
+  bool rights_changed_ = false;
+  std::vector<NodeId> opened_;  // nodes of dropped reservations
+  std::vector<QueueId> freed_;  // queues they held quota in
+  std::vector<JobSlot> lost_;   // who lost one
 };
 
 }  // namespace

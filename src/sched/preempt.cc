@@ -55,14 +55,6 @@ std::vector<bool> fill_guarantee(const World& world, QueueId queue,
   return inside;
 }
 
-std::int64_t gpu_milli_of(const Job& job) {
-  std::int64_t milli = 0;
-  for (const PodOn& pod : job.active->pods) {
-    milli += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
-  }
-  return milli;
-}
-
 std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& policy, Time now) {
   const Active& a = *job.active;
   if (a.started_at.is_never()) return 0;
@@ -82,6 +74,12 @@ int priority_class(const World& world, const Job& job, const Policy& policy) {
 
 VictimPool::VictimPool(World& world, const Policy& policy, Time now)
     : world_(world), policy_(policy), now_(now) {
+  const Rules& rules = policy.rules;
+  if (!world.quota.any_guarantee() && rules.has(Rule::PreemptibleOnly) &&
+      rules.has(Rule::PriorityCap)) {
+    return;  // the class alone decides: read() takes those who stand lower, as far as asked
+  }
+  read_up_to_ = std::numeric_limits<int>::max();
   for (const ClusterId cluster : world.fleet.by_name()) {
     for (const JobSlot slot : world.active_in(cluster)) {
       const Job& job = world.job(slot);
@@ -89,18 +87,7 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
       const QueueId guarantor = world.quota.guarantor(job.queue);
       if (!guarantor.is_none()) by_guarantor_[guarantor].push_back({slot, &job.active->charges});
       const model::Gang& gang = world.shapes[job.shape].gang;
-      if (!gang.preemptible && policy.rules.has(Rule::PreemptibleOnly)) continue;
-      Suspect s;
-      s.job = slot;
-      s.cluster = cluster;
-      s.standing.priority = priority_class(world, job, policy);
-      s.gpu_milli = gpu_milli_of(job);
-      s.lost_gpu_ms = lost_work(job, s.gpu_milli, policy, now);
-      if (gang.min_runtime.ms > 0 && policy.rules.has(Rule::MinRuntime)) {
-        const bool started = !job.active->started_at.is_never();
-        s.safe_until = (started ? job.active->started_at : now) + gang.min_runtime;
-      }
-      suspects_.push_back(s);
+      if (gang.preemptible || !rules.has(Rule::PreemptibleOnly)) add_suspect(slot);
     }
   }
   std::map<JobSlot, bool> inside;
@@ -115,13 +102,35 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
   }
   for (Suspect& s : suspects_) {
     const auto it = inside.find(s.job);
-    s.standing.inside =
-        it != inside.end() && it->second && policy.rules.has(Rule::ProtectGuaranteed);
+    s.standing.inside = it != inside.end() && it->second && rules.has(Rule::ProtectGuaranteed);
   }
-  std::sort(suspects_.begin(), suspects_.end(), [&](const Suspect& a, const Suspect& b) {
-    if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
-    return world_.job(a.job).id < world_.job(b.job).id;
-  });
+}
+
+void VictimPool::add_suspect(JobSlot slot) {
+  if (taken_.contains(slot)) return;
+  const Job& job = world_.job(slot);
+  const model::Gang& gang = world_.shapes[job.shape].gang;
+  Suspect s;
+  s.job = slot;
+  s.cluster = job.active->cluster;
+  s.standing.priority = priority_class(world_, job, policy_);
+  s.gpu_milli = job.active->gpu_milli;
+  s.lost_gpu_ms = lost_work(job, s.gpu_milli, policy_, now_);
+  if (gang.min_runtime.ms > 0 && policy_.rules.has(Rule::MinRuntime)) {
+    const bool started = !job.active->started_at.is_never();
+    s.safe_until = (started ? job.active->started_at : now_) + gang.min_runtime;
+  }
+  suspects_.push_back(s);
+}
+
+void VictimPool::read(int below) {
+  if (below <= read_up_to_) return;
+  for (const auto& [priority, jobs] : world_.running_by_class()) {
+    if (priority < read_up_to_) continue;
+    if (priority >= below) break;
+    for (const JobSlot slot : jobs) add_suspect(slot);
+  }
+  read_up_to_ = below;
 }
 
 Standing VictimPool::standing_of(JobSlot slot, const Charges& charges,
@@ -161,6 +170,7 @@ void VictimPool::placed(JobSlot job, const Charges& charges) {
 
 void VictimPool::taken(JobSlot job) {
   last_.reset();
+  taken_.insert(job);
   std::erase_if(suspects_, [&](const Suspect& s) { return s.job == job; });
   for (auto& [queue, members] : by_guarantor_) {
     std::erase_if(members, [&](const Member& m) { return m.job == job; });
@@ -169,7 +179,8 @@ void VictimPool::taken(JobSlot job) {
 
 /// Everyone who stands lower and may go, the lowest first, among equals the least lost work first.
 std::vector<Suspect> VictimPool::below(const Standing& mine, const std::vector<JobSlot>& pushed,
-                                       Time& protected_until) const {
+                                       Time& protected_until) {
+  read(mine.priority);
   std::vector<Suspect> list;
   const Rules& rules = policy_.rules;
   for (Suspect s : suspects_) {
@@ -203,14 +214,20 @@ struct VictimPool::Ask {
   const Capacity& capacity;
   JobSlot slot;
   std::vector<int> counts;
-  Charges charges;
+  const Charges& charges;
   std::vector<NodeId> nodes;
 
-  Ask(VictimPool& pool, Placer& p, const Venue& v, const Capacity& c, JobSlot job)
-      : world(pool.world_), placer(p), policy(pool.policy_), venue(v), capacity(c), slot(job) {
+  Ask(VictimPool& pool, Placer& p, const Venue& v, const Charges& least, const Capacity& c,
+      JobSlot job)
+      : world(pool.world_),
+        placer(p),
+        policy(pool.policy_),
+        venue(v),
+        capacity(c),
+        slot(job),
+        charges(least) {
     const Shape& shape = world.shapes[world.job(job).shape];
     for (const SetRec& set : shape.sets) counts.push_back(set.least);
-    charges = world.charges(shape, counts, venue.types, policy);
   }
 
   std::optional<OverQuota> over() const {
@@ -292,11 +309,12 @@ struct VictimPool::Ask {
   }
 };
 
-std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list,
-                                             int limit) {
+std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list, int limit,
+                                             bool& no_room) {
   if (list.empty()) return std::nullopt;
   const std::optional<std::size_t> needed = ask.needed_here(list);
   if (!needed) return std::nullopt;
+  no_room = false;
   std::vector<const Suspect*> chosen;
   std::vector<bool> removed(list.size(), false);
   const auto remove = [&](std::size_t i) {
@@ -359,20 +377,24 @@ void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
+  result.no_room = world_.quota.guarantor(world_.job(slot).queue).is_none();
   for (const Venue& venue : venues.all) {
-    Ask ask(*this, placer, venue, capacity, slot);
+    Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
     look_from(slot, ask.charges, result.protected_until);
-    auto found = choose(ask, last_->list, limit);
+    auto found = choose(ask, last_->list, limit, result.no_room);
     if (found && (!result.found || found->lost_gpu_ms < result.found->lost_gpu_ms)) {
       result.found = std::move(found);
     }
   }
+  // Who is protected now may go later: each line must look again then.
+  result.no_room = result.no_room && result.protected_until.is_never();
   return result;
 }
 
-std::optional<int> VictimPool::highest_needed(Placer& placer, const Venue& venue, JobSlot slot,
+std::optional<int> VictimPool::highest_needed(Placer& placer, const Venues& venues,
+                                              const Venue& venue, JobSlot slot,
                                               const Capacity& capacity) {
-  const Ask ask(*this, placer, venue, capacity, slot);
+  const Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
   Time ignored = Time::never();
   look_from(slot, ask.charges, ignored);
   const std::vector<Suspect>& list = last_->list;

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/time.h"
@@ -50,6 +52,8 @@ struct VictimSearch {
   std::optional<Preemption> found;
   /// When a job now protected by its minimum run time loses that protection; never() if none is.
   Time protected_until = Time::never();
+  /// Not even with everybody gone who stands lower and may go is there room, whatever the quota.
+  bool no_room = false;
 };
 
 /// A queue's cap applied.
@@ -66,8 +70,8 @@ class VictimPool {
                       int limit);
   /// The highest class among those who must go at least for the job to have room in the venue, if
   /// the lowest go first; nothing if not all of them are enough. A bound, without quota.
-  std::optional<int> highest_needed(Placer& placer, const Venue& venue, JobSlot job,
-                                    const Capacity& capacity);
+  std::optional<int> highest_needed(Placer& placer, const Venues& venues, const Venue& venue,
+                                    JobSlot job, const Capacity& capacity);
   /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
   /// that would not be inside any more.
   Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
@@ -85,15 +89,20 @@ class VictimPool {
     std::vector<Suspect> list;
     Time protected_until;
   };
+  void add_suspect(JobSlot job);
+  void read(int below);
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
   std::vector<Suspect> below(const Standing& mine, const std::vector<JobSlot>& pushed,
-                             Time& protected_until) const;
-  std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit);
+                             Time& protected_until);
+  std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit,
+                                   bool& no_room);
 
   World& world_;
   const Policy& policy_;
   Time now_;
-  std::vector<Suspect> suspects_;  // by lost work, then id
+  int read_up_to_ = std::numeric_limits<int>::min();  // running jobs below this class are listed
+  std::vector<Suspect> suspects_;
+  std::set<JobSlot> taken_;
   std::optional<Lower> last_;
   struct Member {
     JobSlot job;

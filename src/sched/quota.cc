@@ -18,11 +18,11 @@ LimitRec limit_of(const QueueNode& node, ResourceId r) {
   return r.index() < node.limits.size() ? node.limits[r.index()] : LimitRec{};
 }
 
-std::int64_t remembered_at(const QueueNode& node, std::size_t r, Time now, Duration half_life) {
+/// The average moves from what it was towards present use; `factor` is what is left of the old one.
+std::int64_t remembered(const QueueNode& node, std::size_t r, std::uint64_t factor) {
   const std::int64_t kept = r < node.remembered.size() ? node.remembered[r] : 0;
   const std::int64_t use = r < node.use.size() ? node.use[r] : 0;
-  const std::uint64_t factor = decay(now - node.remembered_at, half_life);
-  // The average moves from what it was towards present use.
+  if (kept == use) return use;
   return use + static_cast<std::int64_t>((Wide(kept - use) * static_cast<Wide>(factor)) /
                                          Wide(fixed_one));
 }
@@ -123,6 +123,7 @@ void QuotaTree::adopt(QueueId child, QueueId parent) {
       for (QueueId up = above; !up.is_none(); up = node(up).parent) {
         grow(node(up));
         node(up).use[r] += sign * node(child).use[r];
+        ++node(up).charged;
       }
       node(above).held_below[r] += sign * node(child).held[r];
       update_held(above, r);
@@ -140,6 +141,7 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
   for (const auto& [name, limit] : spec.limits) resource(name);
   QueueNode& n = node(id);
   n.alive = true;
+  ++n.charged;
   n.tree = spec.tree;
   n.weight = spec.weight;
   n.strategy = spec.strategy;
@@ -181,10 +183,12 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
                        Duration half_life) {
   for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
     QueueNode& n = node(id);
+    ++n.charged;
     if (n.use.size() < resources_.size()) grow(n);
     if (half_life.ms > 0 && now > n.remembered_at) {
+      const std::uint64_t factor = decay(now - n.remembered_at, half_life);
       for (std::size_t r = 0; r < resources_.size(); ++r) {
-        n.remembered[r] = sched::remembered_at(n, r, now, half_life);
+        n.remembered[r] = remembered(n, r, factor);
       }
       n.remembered_at = now;
     }
@@ -234,6 +238,35 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
   return std::nullopt;
 }
 
+std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& charges,
+                                                QueueId first, const Charges& kept) const {
+  const auto above_first = [&](QueueId id) {
+    QueueId up = first;
+    while (!up.is_none() && up != id) up = nodes_[up.index()].parent;
+    return up == id;
+  };
+  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
+    const QueueNode& n = nodes_[id.index()];
+    if (n.limits.empty() || !above_first(id)) continue;
+    for (const Charge& c : charges) {
+      const LimitRec limit = limit_of(n, c.resource);
+      std::int64_t most = limit.maximum;
+      if (limit.borrow != unset) {
+        const std::int64_t with_borrowed =
+            limit.borrow + (limit.guaranteed == unset ? 0 : limit.guaranteed);
+        most = most == unset ? with_borrowed : std::min(most, with_borrowed);
+      }
+      if (most == unset || c.amount == 0) continue;
+      std::int64_t wanted = 0;
+      for (const Charge& k : kept) wanted += k.resource == c.resource ? k.amount : 0;
+      const std::int64_t left = most - at(n.use, c.resource) - wanted;
+      if (wanted > 0 && left >= 0 && c.amount > left)
+        return OverQuota{id, c.resource, QuotaBound::Kept, c.amount, left};
+    }
+  }
+  return std::nullopt;
+}
+
 int QuotaTree::cap(QueueId queue) const {
   int cap = std::numeric_limits<int>::max();
   for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
@@ -269,14 +302,15 @@ std::uint64_t QuotaTree::share(QueueId queue, const Capacity& capacity, Time now
   const std::uint64_t weight = policy.rules.has(Rule::QueueWeight) ? n.weight : 1;
   if (weight == 0) return std::numeric_limits<std::uint64_t>::max();
   const bool remembers = policy.half_life.ms > 0 && policy.rules.has(Rule::HalfLife);
+  const std::uint64_t factor = remembers ? decay(now - n.remembered_at, policy.half_life) : 0;
   std::uint64_t largest = 0;
   for (std::size_t r = 0; r < n.use.size(); ++r) {
     const std::int64_t total = r < capacity.size() ? capacity[r] : 0;
     if (total <= 0) continue;
     Wide value = n.use[r];
-    if (remembers) value += remembered_at(n, r, now, policy.half_life);
+    if (remembers) value += remembered(n, r, factor);
     if (value <= 0) continue;
-    const Wide share = (value << 32) / total / static_cast<Wide>(weight);
+    const Wide share = (value << 32) / (Wide(total) * static_cast<Wide>(weight));
     largest = std::max(largest, static_cast<std::uint64_t>(std::min<Wide>(share, Wide(1) << 62)));
   }
   return largest;

@@ -52,6 +52,7 @@ struct QueueNode {
   std::vector<std::int64_t> held_below;  // sum of held over children
   std::vector<std::int64_t> remembered;  // half-life average of use
   Time remembered_at;
+  std::uint64_t charged = 0;  // counts changes of anything its share depends on
 };
 
 /// Totals of the fleet by resource id, the root's capacity.
@@ -84,6 +85,10 @@ class QuotaTree {
   /// Nothing if the queue may use this much more. `credit`: what is charged for the asker already.
   std::optional<OverQuota> over(QueueId queue, const Charges& charges, const Capacity& capacity,
                                 const Rules& rules, const Charges& credit = {}) const;
+  /// The limit that would have no room left for `kept`, charged at `first`, if `charges` came
+  /// before it. Only limits of queues above both count.
+  std::optional<OverQuota> over_beside(QueueId queue, const Charges& charges, QueueId first,
+                                       const Charges& kept) const;
   /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
   bool inside_guaranteed(QueueId queue, const Charges& charges) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.

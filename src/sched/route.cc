@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace muster::sched {
 namespace {
@@ -40,7 +41,7 @@ std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, Cluste
 /// own first choice.
 void add_venues(World& world, const Policy& policy, const Shape& shape, ClusterId cluster,
                 PoolId pool, std::vector<Venue>& out) {
-  Venue base{cluster, pool, std::vector<TypeId>(shape.sets.size(), TypeId{0}), {}};
+  Venue base{cluster, pool, std::vector<TypeId>(shape.sets.size(), TypeId{0}), {}, 0};
   for (const SetRec& set : shape.sets) {
     base.pods.push_back(
         pool.is_none() ? set.pod : world.shapes.in_pool(set.pod, pool, world.pool(pool).spec));
@@ -66,6 +67,26 @@ void add_venues(World& world, const Policy& policy, const Shape& shape, ClusterI
       venue.types[i] = same ? type : types[i].front();
     }
     out.push_back(std::move(venue));
+  }
+}
+
+/// Venues with the same GPU types charge the same.
+void add_charges(World& world, const Policy& policy, const Shape& shape, Venues& venues) {
+  std::vector<int> full;
+  std::vector<int> least;
+  for (const SetRec& set : shape.sets) {
+    full.push_back(set.count);
+    least.push_back(set.least);
+  }
+  std::vector<const std::vector<TypeId>*> known;
+  for (Venue& venue : venues.all) {
+    const auto same = [&](const std::vector<TypeId>* types) { return *types == venue.types; };
+    const auto it = std::find_if(known.begin(), known.end(), same);
+    venue.charges = static_cast<std::uint32_t>(it - known.begin());
+    if (it != known.end()) continue;
+    known.push_back(&venue.types);
+    venues.full.push_back(world.charges(shape, full, venue.types, policy));
+    venues.least.push_back(world.charges(shape, least, venue.types, policy));
   }
 }
 
@@ -182,70 +203,65 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
     }
     for (const PoolId pool : here) add_venues(world, policy, shape, id, pool, venues.all);
   }
-  std::vector<int> least;
-  for (const SetRec& set : shape.sets) least.push_back(set.least);
-  for (const Venue& venue : venues.all) {
-    Charges charges = world.charges(shape, least, venue.types, policy);
-    if (std::find(venues.least.begin(), venues.least.end(), charges) == venues.least.end()) {
-      venues.least.push_back(std::move(charges));
-    }
-  }
+  add_charges(world, policy, shape, venues);
   return venues;
 }
 
 void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
-                   std::vector<Candidate>& candidates) {
+                   const std::vector<int>& counts, std::vector<Candidate>& candidates) {
   std::int64_t least_price = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> prices;
-  for (const Candidate& c : candidates) {
-    prices.push_back(price_of(world, *c.venue, shape));
-    least_price = std::min(least_price, prices.back());
+  for (Candidate& c : candidates) {
+    at(c.score, Part::Price) = price_of(world, *c.venue, shape);
+    least_price = std::min(least_price, at(c.score, Part::Price));
   }
-  std::vector<std::pair<ClusterId, std::int64_t>> best;  // per cluster
+  const int pods = std::accumulate(counts.begin(), counts.end(), 0);
+  struct Group {  // the candidates of one cluster, which stand together
+    std::size_t from;
+    std::size_t to;
+    std::int64_t best;
+  };
+  std::vector<Group> groups;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& c = candidates[i];
     const Cluster& cluster = world.fleet.cluster(c.venue->cluster);
-    int pods = 0;
-    for (const int n : c.counts) pods += n;
     c.score.cluster = c.venue->cluster;
     for (const TypeId type : c.venue->types) {
       if (type.v != 0) c.score.type = type;
     }
     const bool degraded = cluster.health == model::Health::Degraded;
-    const auto& labels = cluster.spec.labels;
-    const bool near = shape.gang.data_label.empty() || labels.contains(shape.gang.data_label);
+    const bool near =
+        shape.gang.data_label.empty() || cluster.spec.labels.contains(shape.gang.data_label);
+    const std::int64_t price = at(c.score, Part::Price);
     at(c.score, Part::Fit) = 1000 * pods / std::max(shape.pods, 1) / (degraded ? 2 : 1);
     at(c.score, Part::Fragmentation) = snugness(world, *c.venue, shape);
     at(c.score, Part::Price) =
-        prices[i] == 0 ? 1000 : 1000 * std::max<std::int64_t>(least_price, 1) / prices[i];
+        price == 0 ? 1000 : 1000 * std::max<std::int64_t>(least_price, 1) / price;
     at(c.score, Part::Wait) = 1000;
     at(c.score, Part::Data) = near ? 1000 : 0;
     at(c.score, Part::Spread) = free_part(cluster);
     at(c.score, Part::Damage) = 1000;
     add_up(c.score, policy.cluster_weights);
-    if (best.empty() || best.back().first != c.score.cluster) best.emplace_back(c.score.cluster, 0);
-    best.back().second = std::max(best.back().second, c.score.total);
+    if (groups.empty() || candidates[groups.back().from].score.cluster != c.score.cluster)
+      groups.push_back({i, i, c.score.total});
+    groups.back().to = i + 1;
+    groups.back().best = std::max(groups.back().best, c.score.total);
   }
   // Venues come in the order of cluster names, so the order found first breaks ties.
-  const auto place = [&](ClusterId id) {
-    std::size_t i = 0;
-    while (best[i].first != id) ++i;
-    return i;
-  };
-  std::vector<std::size_t> order(best.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return best[a].second != best[b].second ? best[a].second > best[b].second : a < b;
+  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return a.best != b.best ? a.best > b.best : a.from < b.from;
   });
-  std::vector<std::size_t> position(best.size());
-  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
-  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    const std::size_t x = position[place(a.venue->cluster)];
-    const std::size_t y = position[place(b.venue->cluster)];
-    if (x != y) return x < y;
-    if (a.score.total != b.score.total) return a.score.total > b.score.total;
-    return world.fleet.type_name(a.score.type) < world.fleet.type_name(b.score.type);
-  });
+  std::vector<Candidate> ranked;
+  ranked.reserve(candidates.size());
+  for (const Group& group : groups) {
+    const auto from =
+        ranked.insert(ranked.end(), candidates.begin() + static_cast<std::ptrdiff_t>(group.from),
+                      candidates.begin() + static_cast<std::ptrdiff_t>(group.to));
+    std::sort(from, ranked.end(), [&](const Candidate& a, const Candidate& b) {
+      if (a.score.total != b.score.total) return a.score.total > b.score.total;
+      return world.fleet.type_name(a.score.type) < world.fleet.type_name(b.score.type);
+    });
+  }
+  candidates = std::move(ranked);
 }
 
 void rank_inside_cluster(const World& world, const Policy& policy,

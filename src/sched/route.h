@@ -31,9 +31,11 @@ struct ClusterScore {
 
 struct Venues {
   std::vector<Venue> all;
-  std::vector<Charges> least;  // what the smallest gang may charge, by the GPU types it may use
-  int excluded = 0;            // clusters the job may not use by pin, exclusion or pool
-  int unhealthy = 0;           // allowed, but not taking jobs now
+  // What the gang and the smallest that may start charge, by the GPU types they may use:
+  std::vector<Charges> full;
+  std::vector<Charges> least;
+  int excluded = 0;   // clusters the job may not use by pin, exclusion or pool
+  int unhealthy = 0;  // allowed, but not taking jobs now
 };
 
 /// Venues of a gang in the order of cluster names and wanted types. Looked up once per shape until
@@ -43,7 +45,6 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape);
 struct Candidate {
   const Venue* venue = nullptr;
   VenueView view;
-  std::vector<int> counts;
   ClusterScore score;
 };
 
@@ -51,7 +52,7 @@ struct Candidate {
 /// by score. Fragmentation is judged from counts of idle devices here: whether a node is left that
 /// the gang's pods fill exactly.
 void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
-                   std::vector<Candidate>& candidates);
+                   const std::vector<int>& counts, std::vector<Candidate>& candidates);
 
 /// Sorts the candidates of one cluster anew by what its best nodes really cost (Placer::price).
 void rank_inside_cluster(const World& world, const Policy& policy, std::span<Candidate> candidates);

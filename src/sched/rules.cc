@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Rule::Count)> na
     "gpu-weight",
     "fifo-blocks",
     "reservation",
+    "backfill-quota",
     "backfill-no-delay",
     "learned-run-time",
     "preempt-by-priority",

@@ -42,6 +42,7 @@ enum class Rule : std::size_t {
   GpuWeight,          // GPU types count by weight
   FifoBlocks,         // nothing passes the first in a fifo queue
   Reservation,        // backfill reserves for the first that does not fit
+  BackfillQuota,      // quota kept for a job with reserved nodes is left to it
   BackfillNoDelay,    // later jobs do not delay a reservation
   LearnedRunTime,     // past run times shorten the expected end
   PreemptByPriority,  // higher classes may evict lower ones
@@ -70,6 +71,7 @@ class Rules {
   Rules() { on_.set(); }
   bool has(Rule rule) const { return on_[static_cast<std::size_t>(rule)]; }
   void without(Rule rule) { on_.reset(static_cast<std::size_t>(rule)); }
+  friend bool operator==(const Rules&, const Rules&) = default;
 
  private:
   std::bitset<static_cast<std::size_t>(Rule::Count)> on_;

@@ -79,17 +79,17 @@ std::vector<Candidate> Tryout::ranked(const Venues& venues, const Counts& counts
   std::vector<Candidate> list;
   for (const Venue& venue : venues.all) {
     if (over(charges(venue, counts))) continue;
-    Candidate c{&venue, placer_.view(venue, shape_, counts, asker_), counts, {}};
+    Candidate c{&venue, placer_.view(venue, shape_, counts, asker_), {}};
     if (c.view.enough) list.push_back(std::move(c));
   }
-  rank_clusters(world_, policy_, shape_, list);
+  rank_clusters(world_, policy_, shape_, counts, list);
   return list;
 }
 
 std::optional<Start> Tryout::best(const Venues& venues, const Counts& counts) {
   Judgement judged;
   judged.candidates = ranked(venues, counts);
-  if (auto chosen = place_best(world_, placer_, policy_, asker_, judged)) {
+  if (auto chosen = place_best(world_, placer_, policy_, asker_, counts, judged)) {
     take_back(chosen->pods);
     return Start{judged.candidates[chosen->candidate].venue, std::move(chosen->pods)};
   }
@@ -121,7 +121,8 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
     done.push_back(venue.types);
     const auto quota = when_allowed(charges(venue, counts), calendar);
     if (!quota || (best && quota->time >= best->time)) continue;
-    Venues same;  // those that charge the same
+    Venues same = venues_;  // those that charge the same
+    same.all.clear();
     for (const Venue& other : venues_.all) {
       if (other.types == venue.types) same.all.push_back(other);
     }
@@ -206,7 +207,7 @@ std::optional<Preemption> Tryout::victims(const Venues& venues) {
 }
 
 std::optional<int> Tryout::highest_needed(const Venue& venue) {
-  return pool().highest_needed(placer_, venue, slot_, capacity_);
+  return pool().highest_needed(placer_, venues(), venue, slot_, capacity_);
 }
 
 Why Tryout::why_not() {

@@ -50,6 +50,7 @@ void OtherLimits::raise(QueueId queue, ResourceId resource, QuotaBound bound, st
   model::Limit& limit = begin(queue, resource);
   switch (bound) {
     case QuotaBound::Maximum:
+    case QuotaBound::Kept:
       limit.maximum = limit.maximum.value_or(0) + amount;
       break;
     case QuotaBound::Borrow:

@@ -40,7 +40,8 @@ struct Preempting {
   ClusterId cluster;
   int victims = 0;
 };
-enum class QuotaBound { Maximum, Borrow, Held };
+/// Held: promised to others. Kept: for a job that goes first and has nodes reserved.
+enum class QuotaBound { Maximum, Borrow, Held, Kept };
 struct OverQuota {
   QueueId queue;
   ResourceId resource;

@@ -178,7 +178,8 @@ class Inquiry {
       for (const auto& [first, v] : worth) {
         if (first > priority) break;
         if (--looks < 0) return std::nullopt;
-        Venues one;
+        Venues one = try_.venues();
+        one.all.clear();
         one.all.push_back(try_.venues().all[v]);
         if (const auto found = try_.victims(one))
           return HigherPriority{priority, static_cast<int>(found->victims.size())};

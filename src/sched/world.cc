@@ -80,7 +80,8 @@ World::World(const World& other)
       orphans_(other.orphans_),
       waiting_(other.waiting_),
       leaving_(other.leaving_),
-      running_priorities_(other.running_priorities_) {
+      running_(other.running_),
+      evictable_(other.evictable_) {
   jobs_.reserve(other.jobs_.size());
   for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
 }
@@ -119,6 +120,11 @@ const std::set<LineRank>& World::lines_of(QueueId queue) const {
   return queue.index() < queue_lines_.size() ? queue_lines_[queue.index()] : no_lines;
 }
 
+const std::vector<LineId>& World::lines_of_shape(ShapeId shape) const {
+  static const std::vector<LineId> none;
+  return shape.index() < shape_lines_.size() ? shape_lines_[shape.index()] : none;
+}
+
 LineRank World::rank_of(LineId id) const {
   const Line& line = lines_[id.index()];
   const auto& [key, slot] = *line.jobs.begin();
@@ -137,7 +143,7 @@ LineId World::line_for(const Job& job) {
     }
   }
   const LineId id{static_cast<std::uint32_t>(lines_.size())};
-  lines_.push_back({job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}});
+  lines_.push_back({job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}, 0});
   line_ids_.emplace(hash.value(), id);
   return id;
 }
@@ -146,10 +152,23 @@ void World::rank_changed(LineId id, const LineRank* old_rank) {
   const Line& line = lines_[id.index()];
   if (queue_lines_.size() <= line.queue.index()) queue_lines_.resize(line.queue.index() + 1);
   auto& lines = queue_lines_[line.queue.index()];
-  if (shape_lines_.size() <= line.shape.index()) shape_lines_.resize(line.shape.index() + 1, 0);
   if (old_rank != nullptr) lines.erase(*old_rank);
   if (!line.jobs.empty()) lines.insert(rank_of(id));
-  shape_lines_[line.shape.index()] += (line.jobs.empty() ? 0 : 1) - (old_rank == nullptr ? 0 : 1);
+  if (line.jobs.empty() != (old_rank == nullptr)) list_by_shape(id, !line.jobs.empty());
+}
+
+void World::list_by_shape(LineId id, bool listed) {
+  Line& line = lines_[id.index()];
+  if (shape_lines_.size() <= line.shape.index()) shape_lines_.resize(line.shape.index() + 1);
+  auto& peers = shape_lines_[line.shape.index()];
+  if (listed) {
+    line.at_in_shape = static_cast<std::uint32_t>(peers.size());
+    peers.push_back(id);
+    return;
+  }
+  lines_[peers.back().index()].at_in_shape = line.at_in_shape;
+  peers[line.at_in_shape] = peers.back();
+  peers.pop_back();
 }
 
 void World::enqueue(JobSlot slot) {
@@ -213,9 +232,42 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
 void World::count_running(JobSlot slot, int change) {
   const Job& job = jobs_[slot.index()];
   if (!shapes[job.shape].gang.preemptible) return;
-  const int priority = std::min(job.priority, quota.cap(job.queue));
-  const int left = running_priorities_[priority] += change;
-  if (left == 0) running_priorities_.erase(priority);
+  Active& active = *job.active;
+  if (change > 0) active.counted_at = std::min(job.priority, quota.cap(job.queue));
+  const int priority = active.counted_at;
+  auto& peers = running_[priority];
+  if (change > 0) {
+    peers.insert(slot);
+  } else {
+    peers.erase(slot);
+  }
+  if (peers.empty()) running_.erase(priority);
+  if (evictable_.size() <= active.cluster.index()) evictable_.resize(active.cluster.index() + 1);
+  auto& by_type = evictable_[active.cluster.index()];
+  if (by_type.size() < fleet.type_count()) by_type.resize(fleet.type_count());
+  if (change > 0) active.counted.clear();
+  for (std::size_t i = 0; i < active.pods.size(); ++i) {
+    const PodOn& pod = active.pods[i];
+    if (change > 0) active.counted.push_back(fleet.type_of(pod.node));
+    auto& by_class = by_type[active.counted[i].index()];
+    Evictable& held = by_class[priority];
+    held.pods += change;
+    held.gpu_milli += change * std::int64_t{pod.each} * __builtin_popcount(pod.devices);
+    if (held.pods == 0) by_class.erase(priority);
+  }
+}
+
+Evictable World::evictable_below(ClusterId cluster, TypeId type, int priority) const {
+  Evictable sum;
+  if (cluster.index() >= evictable_.size()) return sum;
+  const auto& by_type = evictable_[cluster.index()];
+  if (type.index() >= by_type.size()) return sum;
+  for (const auto& [at, held] : by_type[type.index()]) {
+    if (at >= priority) break;
+    sum.pods += held.pods;
+    sum.gpu_milli += held.gpu_milli;
+  }
+  return sum;
 }
 
 int World::leaving_for(JobSlot beneficiary) const {
@@ -229,7 +281,8 @@ void World::count_leaving(JobSlot beneficiary, int change) {
 }
 
 void World::recount_running() {
-  running_priorities_.clear();
+  running_.clear();
+  evictable_.clear();
   for (const auto& slots : active_) {
     for (const JobSlot slot : slots) {
       if (!jobs_[slot.index()].active->stopping) count_running(slot, +1);
@@ -238,8 +291,7 @@ void World::recount_running() {
 }
 
 int World::lowest_running_priority() const {
-  return running_priorities_.empty() ? std::numeric_limits<int>::max()
-                                     : running_priorities_.begin()->first;
+  return running_.empty() ? std::numeric_limits<int>::max() : running_.begin()->first;
 }
 
 Active World::release(JobSlot slot, Time at, const Policy& policy) {
@@ -314,7 +366,7 @@ void World::restore_reservation(ReservationId id, const Reservation& reservation
 }
 
 void World::charge_reservation(const Reservation& reservation, int sign) {
-  if (reservation.charges.empty()) return;
+  if (!reservation.preempting) return;
   const Job& job = jobs_[reservation.job.index()];
   quota.charge(job.queue, reservation.charges, sign, Time{0}, Duration{0});
   for (const QueueId extra : job.extra_queues) {

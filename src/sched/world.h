@@ -31,10 +31,18 @@ struct Pool {
 /// What changed since the last plan: the planner looks at this and at nothing else again.
 struct Changes {
   bool everything = true;
-  bool started = false;        // a job was placed: whoever may evict has a new possible victim
-  std::vector<LineId> again;   // to be tried whatever the last plan said
-  std::vector<LineId> lines;   // got a job, a new first job, or became eligible
-  std::vector<QueueId> freed;  // use went down or limits changed, in any tree
+  bool released = false;         // reserved nodes were given back, or foreign pods have gone
+  bool node_types = false;       // nodes with jobs on them turned out to have other GPUs
+  std::vector<JobSlot> started;  // placed: whoever may evict has a new possible victim
+  std::vector<LineId> again;     // to be tried whatever the last plan said
+  std::vector<LineId> lines;     // got a job, a new first job, or became eligible
+  std::vector<QueueId> freed;    // use went down or limits changed, in any tree
+};
+
+/// What jobs that may have to go hold in one place.
+struct Evictable {
+  std::int64_t pods = 0;
+  std::int64_t gpu_milli = 0;
 };
 
 /// An attempt left behind in a lost cluster after its job was started again elsewhere.
@@ -76,10 +84,8 @@ class World {
   const std::set<LineRank>& lines_of(QueueId queue) const;
   LineRank rank_of(LineId id) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
-  /// Lines of a shape that have jobs.
-  int waiting_lines(ShapeId shape) const {
-    return shape.index() < shape_lines_.size() ? shape_lines_[shape.index()] : 0;
-  }
+  /// Lines of a shape that have jobs, in no order.
+  const std::vector<LineId>& lines_of_shape(ShapeId shape) const;
   std::size_t waiting() const { return waiting_; }  // standing in lines
   const std::string& text(TextId id) const { return texts_[id.index()]; }
 
@@ -126,9 +132,13 @@ class World {
   /// How many jobs are being stopped so that this one can start.
   int leaving_for(JobSlot beneficiary) const;
   void count_leaving(JobSlot beneficiary, int change);
-  /// Lowest priority of a placed, preemptible job that is not stopping; the largest int when there
-  /// is none.
+  /// Lowest class of a placed, preemptible job that is not stopping; the largest int when there is
+  /// none.
   int lowest_running_priority() const;
+  /// Placed, preemptible jobs that are not stopping, by class.
+  const std::map<int, std::set<JobSlot>>& running_by_class() const { return running_; }
+  /// What those of a lower class than this hold on a cluster's nodes of one GPU type.
+  Evictable evictable_below(ClusterId cluster, TypeId type, int priority) const;
   void count_running(JobSlot job, int change);
   void recount_running();
   /// Fleet totals by quota resource, GPU types weighted.
@@ -144,13 +154,14 @@ class World {
   LineId line_for(const Job& job);
   void charge_reservation(const Reservation& reservation, int sign);
   void rank_changed(LineId id, const LineRank* old_rank);
+  void list_by_shape(LineId id, bool listed);
 
   std::vector<Job> jobs_;
   std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
   std::vector<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<std::set<LineRank>> queue_lines_;
-  std::vector<int> shape_lines_;
+  std::vector<std::vector<LineId>> shape_lines_;
   std::vector<std::vector<JobSlot>> active_;
   std::vector<Pool> pools_;
   std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only
@@ -162,7 +173,8 @@ class World {
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
   std::map<JobSlot, int> leaving_;
-  std::map<int, int> running_priorities_;  // preemptible jobs, by priority capped by their queue
+  std::map<int, std::set<JobSlot>> running_;
+  std::vector<std::vector<std::map<int, Evictable>>> evictable_;  // [cluster][GPU type], by class
 };
 
 /// Takes one event into the world. Events that do not apply any more (an old attempt, a finished

@@ -39,6 +39,8 @@ std::string_view bound_name(QuotaBound bound) {
       return "borrow";
     case QuotaBound::Held:
       return "held";
+    case QuotaBound::Kept:
+      return "kept";
   }
   return "";
 }
@@ -47,6 +49,7 @@ std::string_view bound_name(QuotaBound bound) {
 std::string_view limit_name(QuotaBound bound) {
   switch (bound) {
     case QuotaBound::Maximum:
+    case QuotaBound::Kept:
       return "maximum";
     case QuotaBound::Borrow:
       return "borrow";
@@ -239,6 +242,11 @@ struct VerdictSentence {
           "over quota: all queues together may use {}, asks {} (the rest is promised"
           " to others)",
           more, asks);
+    }
+    if (w.bound == QuotaBound::Kept) {
+      return fmt::format(
+          "over quota: queue {} may use {}, asks {} (the rest is kept for a job that goes first)",
+          queue_name(world, w.queue), more, asks);
     }
     return fmt::format("over quota: queue {} may use {}, asks {} ({})", queue_name(world, w.queue),
                        more, asks, w.bound == QuotaBound::Borrow ? "borrow limit" : "maximum");

@@ -385,10 +385,16 @@ History shuffled(const History& history, std::uint64_t seed) {
     // What the line is about: foreign pods are known by their uid, the rest by the first word.
     const std::size_t about = words[0] == "foreign" ? 2 : 1;
     const std::string_view name = words.size() > about ? words[about] : "";
-    const bool joins = is_independent_fact(words[0]) && words[0] == verb && !names.contains(name);
+    std::string_view parent;  // a queue is also about the one above it: either may be refused
+    for (const std::string_view word : words) {
+      if (words[0] == "queue" && word.starts_with("parent=")) parent = word.substr(7);
+    }
+    const bool joins = is_independent_fact(words[0]) && words[0] == verb && !names.contains(name) &&
+                       (parent.empty() || !names.contains(parent));
     if (!joins) flush();
     verb = words[0];
     names.emplace(name);
+    if (!parent.empty()) names.emplace(parent);
     run.push_back(line);
     if (!is_independent_fact(verb)) flush();
   }

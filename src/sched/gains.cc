@@ -1,0 +1,366 @@
+#include "sched/gains.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sched/estimate.h"
+#include "sched/preempt.h"
+
+namespace muster::sched {
+namespace {
+
+template <typename T>
+void sort_unique(std::vector<T>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+/// Whole devices first: how many pods of the set the idle ones could hold, CPU not looked at.
+std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 1>& nodes,
+                             int gpus) {
+  std::int64_t fits = 0;
+  for (std::size_t whole = static_cast<std::size_t>(gpus); whole < nodes.size(); ++whole) {
+    if (nodes[whole] == 0) continue;
+    fits +=
+        std::int64_t{nodes[whole]} * static_cast<std::int64_t>(whole / static_cast<unsigned>(gpus));
+  }
+  return fits;
+}
+
+}  // namespace
+
+void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
+                  const std::vector<JobSlot>& started) {
+  nodes_ = std::move(nodes);
+  sort_unique(nodes_);
+  new_victims_.clear();
+  for (const JobSlot slot : started) {
+    const Job& job = at.world.job(slot);
+    if (!job.active || !at.world.shapes[job.shape].gang.preemptible) continue;
+    for (const PodOn& pod : job.active->pods) new_victims_.push_back(pod.node);
+  }
+  sort_unique(new_victims_);
+  standings_moved_ = !started.empty() && at.world.quota.any_guarantee();
+  count_devices(at, nodes_);
+  list_classes(at);
+  list_from_all(at);
+}
+
+void Gains::count_devices(const Moment& at, const std::vector<NodeId>& nodes) {
+  const Fleet& fleet = at.world.fleet;
+  devices_.resize(fleet.cluster_count());
+  for (const NodeId id : nodes) {
+    const Node& node = fleet.node(id);
+    if (node.cls.is_none()) continue;
+    auto& by_type = devices_[node.cluster.index()];
+    if (by_type.size() < fleet.type_count()) by_type.resize(fleet.type_count(), 0);
+    by_type[fleet.type_of(id).index()] += fleet.gpu_of(node.cls).whole;
+  }
+}
+
+void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<VenueRoom>& rooms) {
+  if (rooms.empty()) return;
+  const PodShapeRec& pod = world.shapes.pod(world.shapes[shape].sets[0].pod);
+  if (pod.gpus == 0 || pod.spec.gpu.is_share() || world.shapes[shape].least_pods < 2) return;
+  if (types_ != world.fleet.type_count()) rooms_.clear();
+  types_ = world.fleet.type_count();
+  if (rooms_.size() <= shape.index()) rooms_.resize(world.shapes.size());
+  auto& known = rooms_[shape.index()];
+  known.resize(world.fleet.cluster_count() * types_);
+  devices_.resize(world.fleet.cluster_count());
+  for (const VenueRoom& room : rooms) {
+    auto& by_type = devices_[room.cluster.index()];
+    if (by_type.size() < types_) by_type.resize(types_, 0);
+    known[room.cluster.index() * types_ + room.type.index()] = {true, room.pods,
+                                                                by_type[room.type.index()]};
+  }
+}
+
+/// A bound from what the last try in vain found and the devices gained since.
+bool Gains::room_for_all(const Moment& at, const Shape& shape, ShapeId id, const NodeClass& c,
+                         std::size_t type) const {
+  const std::size_t place = c.cluster.index() * types_ + type;
+  if (id.index() >= rooms_.size() || place >= rooms_[id.index()].size() || type >= types_)
+    return true;
+  const Room& room = rooms_[id.index()][place];
+  if (!room.known) return true;
+  const std::int64_t gained = devices_[c.cluster.index()][type] - room.devices;
+  const PodShapeRec& pod = at.world.shapes.pod(shape.sets[0].pod);
+  return room.pods + gained / pod.gpus >= shape.least_pods;
+}
+
+void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
+  count_devices(at, nodes);
+  nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
+  sort_unique(nodes_);
+  list_classes(at);
+  list_from_all(at);
+}
+
+void Gains::narrow(const Moment& at) {
+  list_classes(at);
+  std::erase_if(listed_, [&](ShapeId shape) {
+    const Chance chance = chance_of(at, shape);
+    bounds_[shape.index()].chance = chance;
+    return chance == Chance::None;
+  });
+}
+
+void Gains::forget_shape(ShapeId shape) {
+  if (shape.index() < bounds_.size()) bounds_[shape.index()].known = false;
+}
+
+void Gains::rule_out(ShapeId shape) {
+  if (shape.index() >= bounds_.size() || bounds_[shape.index()].chance == Chance::None) return;
+  bounds_[shape.index()].chance = Chance::None;
+  std::erase(listed_, shape);
+}
+
+void Gains::list_classes(const Moment& at) {
+  classes_.clear();
+  most_gpus_ = 0;
+  most_cpu_ = most_memory_ = 0;
+  for (const NodeId id : nodes_) {
+    const ClassId cls = at.world.fleet.node(id).cls;
+    if (!cls.is_none()) classes_.push_back(cls);
+  }
+  sort_unique(classes_);
+  for (const ClassId cls : classes_) {
+    const NodeClass& c = at.world.fleet.node_class(cls);
+    most_gpus_ = std::max<int>(most_gpus_, at.world.fleet.gpu(c.gpu).whole);
+    most_cpu_ = std::max(most_cpu_, c.cpu);
+    most_memory_ = std::max(most_memory_, c.memory);
+  }
+  places_.clear();
+  if (at.may_evict && at.world.lowest_running_priority() < std::numeric_limits<int>::max()) {
+    list_places(at);
+  }
+}
+
+template <typename Leaves>
+Gains::Free Gains::free_without(const World& world, const Node& node, const Leaves& leaves) {
+  Free free{0, node.cpu, node.memory, node.reserved};
+  DeviceFree devices = node.devices;
+  for (const PodOn& pod : node.pods) {
+    if (!leaves(pod)) continue;
+    free.cpu += world.shapes.pod(pod.pod).cpu;
+    free.memory += world.shapes.pod(pod.pod).memory;
+    for (std::uint32_t left = pod.devices; left != 0; left &= left - 1) {
+      auto& device = devices[static_cast<std::size_t>(__builtin_ctz(left))];
+      device = static_cast<std::uint16_t>(std::min(1000, device + pod.each));
+    }
+  }
+  free.gpus = static_cast<int>(std::count(devices.begin(), devices.end(), std::uint16_t{1000}));
+  return free;
+}
+
+void Gains::list_places(const Moment& at) {
+  const Fleet& fleet = at.world.fleet;
+  std::vector<NodeId> nodes = nodes_;
+  nodes.insert(nodes.end(), new_victims_.begin(), new_victims_.end());
+  sort_unique(nodes);
+  const auto class_of = [&](const PodOn& pod) -> std::optional<int> {
+    const Job& job = at.world.job(pod.job);
+    const bool runs = job.active && !job.active->stopping;
+    if (!runs || !at.world.shapes[job.shape].gang.preemptible) return std::nullopt;
+    return job.active->counted_at;
+  };
+  std::map<std::pair<ClusterId, TypeId>, std::vector<NodeId>> by_place;
+  for (const NodeId id : nodes) {
+    const Node& node = fleet.node(id);
+    if (!node.cls.is_none()) by_place[{node.cluster, fleet.type_of(id)}].push_back(id);
+  }
+  for (const auto& [key, members] : by_place) {
+    Place place{key.first, key.second, {}, {}};
+    std::vector<int> classes;
+    for (const NodeId id : members) {
+      const Node& node = fleet.node(id);
+      place.most.gpus = std::max<int>(place.most.gpus, fleet.gpu_of(node.cls).whole);
+      place.most.cpu = std::max(place.most.cpu, node.cpu);
+      place.most.memory = std::max(place.most.memory, node.memory);
+      for (const PodOn& pod : node.pods) {
+        if (const auto cls = class_of(pod)) classes.push_back(*cls);
+      }
+    }
+    sort_unique(classes);
+    for (const int cls : classes) {
+      Level level{cls, {}};
+      const auto leaves = [&](const PodOn& pod) { return class_of(pod).value_or(cls + 1) <= cls; };
+      for (const NodeId id : members) {
+        const Node& node = fleet.node(id);
+        if (std::any_of(node.pods.begin(), node.pods.end(), leaves))
+          level.nodes.push_back(free_without(at.world, node, leaves));
+      }
+      place.levels.push_back(std::move(level));
+    }
+    places_.push_back(std::move(place));
+  }
+}
+
+void Gains::list_from_all(const Moment& at) {
+  if (bounds_.size() < at.world.shapes.size()) bounds_.resize(at.world.shapes.size());
+  listed_.clear();
+  const bool anything = !classes_.empty() || !new_victims_.empty() || standings_moved_;
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    const ShapeId shape{static_cast<std::uint32_t>(i)};
+    const bool waiting = !at.world.lines_of_shape(shape).empty();
+    bounds_[i].chance = anything && waiting ? chance_of(at, shape) : Chance::None;
+    if (bounds_[i].chance != Chance::None) listed_.push_back(shape);
+  }
+}
+
+const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
+  Bounds& b = bounds_[id.index()];
+  if (b.known) return b;
+  const Chance chance = b.chance;
+  b = {};
+  b.known = true;
+  b.chance = chance;
+  const Shape& shape = at.world.shapes[id];
+  b.least_gpus = std::numeric_limits<std::uint8_t>::max();
+  b.least_cpu = b.least_memory = b.least_run_ms = std::numeric_limits<std::int64_t>::max();
+  for (const SetRec& set : shape.sets) {
+    const PodShapeRec& pod = at.world.shapes.pod(set.pod);
+    const int gpus = pod.spec.gpu.is_share() ? 0 : pod.gpus;
+    b.least_gpus = std::min(b.least_gpus, static_cast<std::uint8_t>(std::min(gpus, 255)));
+    b.least_cpu = std::min(b.least_cpu, pod.cpu);
+    b.least_memory = std::min(b.least_memory, pod.memory);
+  }
+  for (const LineId line : at.world.lines_of_shape(id)) {
+    const Job& job = at.world.job(at.world.first_of(line));
+    b.least_run_ms = std::min(b.least_run_ms, expected_run_time(at.world, job, at.policy).ms);
+    b.highest_class = std::max(b.highest_class, priority_class(at.world, job, at.policy));
+  }
+  return b;
+}
+
+/// Nodes kept for another job may be open to some line of the shape.
+bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
+                     const Bounds& of) const {
+  if (r.job.is_none()) return true;
+  const Job& holder = at.world.job(r.job);
+  if (holder.shape == shape) return true;
+  if (r.preempting) return false;
+  if (at.now + Duration{of.least_run_ms} <= r.start) return true;
+  if (priority_class(at.world, holder, at.policy) < of.highest_class) return true;
+  // Lines before the holder in its own queue, few if any.
+  for (const LineRank& rank : at.world.lines_of(holder.queue)) {
+    if (rank.line == holder.line) break;
+    if (at.world.line(rank.line).shape == shape) return true;
+  }
+  return false;
+}
+
+/// Room that is too little alone may be enough together with jobs of a lower standing that hold
+/// nodes of the same kind there.
+template <typename Open>
+bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) const {
+  if (!at.may_evict) return false;
+  const bool guarantees = at.world.quota.any_guarantee();
+  if (!guarantees && at.world.lowest_running_priority() >= priority) return false;
+  if (standings_moved_) return true;
+  const int below = guarantees ? std::numeric_limits<int>::max() : priority;
+  const Shape& shape = at.world.shapes[id];
+  const bool one_pod = shape.least_pods == 1;
+  return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
+    const Evictable evictable = at.world.evictable_below(place.cluster, place.type, below);
+    if (evictable.pods == 0) return false;
+    const Level* level = nullptr;
+    for (const Level& l : place.levels) {
+      if (l.up_to < below) level = &l;
+    }
+    if (one_pod && level == nullptr) return false;  // no victim on these nodes
+    const std::int64_t idle =
+        at.world.fleet.cluster(place.cluster).idle_of_type[place.type.index()];
+    return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
+      const PodShapeRec& pod = at.world.shapes.pod(set.pod);
+      const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
+      const auto holds = [&](const Free& free) {
+        return pod.cpu <= free.cpu && pod.memory <= free.memory &&
+               (!whole || pod.gpus <= free.gpus);
+      };
+      if (whole && evictable.gpu_milli + idle < std::int64_t{1000} * pod.gpus * set.least)
+        return false;
+      if (!one_pod && holds(place.most)) return true;
+      if (level == nullptr) return false;
+      return std::any_of(level->nodes.begin(), level->nodes.end(), [&](const Free& free) {
+        return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
+      });
+    });
+  });
+}
+
+Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
+  const Bounds& b = bounds(at, id);
+  Chance chance = Chance::None;
+  if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
+    for (const ClassId cls : classes_) {
+      const ReservationId kept = at.world.fleet.node_class(cls).reserved;
+      if (kept.is_none()) {
+        if (may_hold(at, id, cls, false)) return Chance::Any;
+        if (chance == Chance::None && may_hold(at, id, cls, true)) chance = Chance::Some;
+      } else if (chance == Chance::None && may_open(at, at.world.reservation(kept), id, b) &&
+                 may_hold(at, id, cls, true)) {
+        chance = Chance::Some;
+      }
+    }
+  }
+  const auto open = [&](const Reservation& r) { return may_open(at, r, id, b); };
+  if (chance == Chance::None && with_victims(at, id, b.highest_class, open)) chance = Chance::Some;
+  return chance;
+}
+
+/// Could a node of this class matter to the gang? The set needs room for all its pods in this
+/// cluster: idle devices are counted, of reserved nodes only if they may be open to it.
+bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, bool reserved_too) const {
+  const Shape& shape = at.world.shapes[id];
+  const Fleet& fleet = at.world.fleet;
+  const NodeClass& c = fleet.node_class(cls);
+  const GpuState& gpu = fleet.gpu(c.gpu);
+  const Cluster& cluster = fleet.cluster(c.cluster);
+  const std::size_t type = fleet.profile(c.profile).type.index();
+  for (const SetRec& set : shape.sets) {
+    const PodShapeRec& pod = at.world.shapes.pod(set.pod);
+    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
+    if (pod.gpus > 0) {
+      const bool share = pod.spec.gpu.is_share();
+      if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
+      // A pool adds tolerations, so the pod alone says nothing there.
+      if (shape.gang.pool.empty() &&
+          !at.cache.match(at.world, at.policy, set.pod, c.profile).allowed) {
+        continue;
+      }
+      const auto& nodes = reserved_too ? cluster.all[type] : cluster.unreserved[type];
+      if (!share && set.least > 1 && by_idle_devices(nodes, pod.gpus) < set.least) continue;
+      if (set.least > 1 && !room_for_all(at, shape, id, c, type)) continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) const {
+  if (line.shape.index() >= bounds_.size()) return false;
+  const Chance chance = bounds_[line.shape.index()].chance;
+  if (chance != Chance::Some) return chance == Chance::Any;
+  const Job& job = at.world.job(slot);
+  const int priority = priority_class(at.world, job, at.policy);
+  const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
+                    priority};
+  const auto open = [&](const Reservation& r) {
+    return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
+  };
+  if (with_victims(at, line.shape, priority, open)) return true;
+  const auto& reservations = at.world.reservations();
+  const bool any_open = std::any_of(reservations.begin(), reservations.end(), open);
+  return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
+    const ReservationId kept = at.world.fleet.node_class(cls).reserved;
+    if (!kept.is_none() &&
+        !may_use_reserved(at.world, at.policy, at.world.reservation(kept), asker))
+      return false;
+    return may_hold(at, line.shape, cls, any_open);
+  });
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,119 @@
+// Room that came free, and who could use it. Bounds only: a shape that is said to have a chance may
+// still find no place, one that is said to have none would not find any. So a plan after one job's
+// end looks at the lines that end can matter to, however many wait.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "sched/fit.h"
+#include "sched/gang.h"
+#include "sched/ids.h"
+#include "sched/policy.h"
+#include "sched/world.h"
+
+namespace muster::sched {
+
+class Gains {
+ public:
+  struct Moment {
+    const World& world;
+    const Policy& policy;
+    FitCache& cache;
+    Time now;
+    bool may_evict;
+  };
+
+  /// A new plan. `started`: jobs placed since the last one, new victims perhaps.
+  void begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started);
+  /// Nodes that became open in the middle of a plan.
+  void add(const Moment& at, const std::vector<NodeId>& nodes);
+  /// Some of it was used up, or rights have changed: fewer have a chance.
+  void narrow(const Moment& at);
+  /// The lines of this shape have changed.
+  void forget_shape(ShapeId shape);
+  void forget_all() {
+    bounds_.clear();
+    rooms_.clear();
+  }
+  /// What a try in vain found. Rooms only grow by what is gained from now on.
+  void remember_rooms(const World& world, ShapeId shape, const std::vector<VenueRoom>& rooms);
+  /// Found to have no place: no chance in this plan unless more room comes.
+  void rule_out(ShapeId shape);
+
+  /// Shapes some line of which has a chance.
+  const std::vector<ShapeId>& shapes() const { return listed_; }
+  /// The first job of the line has a chance.
+  bool has_chance(const Moment& at, const Line& line, JobSlot job) const;
+
+ private:
+  enum class Chance : std::uint8_t { None, Some, Any };  // Some: it depends on the line
+  /// Of a shape's lines: may be too generous, never too narrow.
+  struct Bounds {
+    bool known = false;
+    Chance chance = Chance::None;
+    std::uint8_t least_gpus = 0;  // of one pod, 0 for shares
+    int highest_class = std::numeric_limits<int>::min();
+    std::int64_t least_cpu = 0;
+    std::int64_t least_memory = 0;
+    std::int64_t least_run_ms = 0;
+  };
+  struct Free {
+    int gpus = 0;
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    ReservationId kept;  // for somebody
+  };
+  /// What changed nodes would have free if everybody up to this class left them.
+  struct Level {
+    int up_to = std::numeric_limits<int>::min();
+    std::vector<Free> nodes;  // those that somebody leaves
+  };
+  /// Changed nodes of one GPU type in one cluster. Only a pod that goes to one of them can make a
+  /// difference to a gang that needs victims; all other nodes are as they were when it was tried.
+  struct Place {
+    ClusterId cluster;
+    TypeId type;
+    Free most;                  // of any node as it stands, each amount alone
+    std::vector<Level> levels;  // ascending
+  };
+
+  void list_classes(const Moment& at);
+  void list_places(const Moment& at);
+  template <typename Leaves>
+  static Free free_without(const World& world, const Node& node, const Leaves& leaves);
+  void list_from_all(const Moment& at);
+  const Bounds& bounds(const Moment& at, ShapeId shape);
+  Chance chance_of(const Moment& at, ShapeId shape);
+  template <typename Open>
+  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
+  bool may_hold(const Moment& at, ShapeId shape, ClassId cls, bool reserved_too) const;
+  void count_devices(const Moment& at, const std::vector<NodeId>& nodes);
+  bool room_for_all(const Moment& at, const Shape& shape, ShapeId id, const NodeClass& c,
+                    std::size_t type) const;
+  bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape,
+                const Bounds& of) const;
+
+  std::vector<NodeId> nodes_;
+  std::vector<ClassId> classes_;
+  int most_gpus_ = 0;
+  std::int64_t most_cpu_ = 0;
+  std::int64_t most_memory_ = 0;
+  std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
+  std::vector<Place> places_;        // of all these nodes
+  bool standings_moved_ = false;     // starts may have pushed others out of their guarantees
+  struct Room {
+    bool known = false;
+    int pods = 0;
+    std::int64_t devices = 0;  // gained there until it was found
+  };
+  std::vector<std::vector<std::int64_t>> devices_;  // gained so far, [cluster][GPU type]
+  std::vector<std::vector<Room>> rooms_;            // [shape][cluster * types_ + GPU type]
+  std::size_t types_ = 0;
+  std::vector<Bounds> bounds_;
+  std::vector<ShapeId> listed_;
+};
+
+}  // namespace muster::sched
