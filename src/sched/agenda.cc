@@ -45,7 +45,7 @@ LineId Agenda::next(World& world) {
 }
 
 LineId Agenda::best_candidate(World& world) {
-  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.shapes().empty()) {
+  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none()) {
     const QueueId id = tournament_.best();
     if (id.is_none()) break;
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
@@ -73,9 +73,8 @@ void Agenda::mark_candidates(World& world) {
   ++marking_;
   tournament_.clear();
   const std::size_t queues = world.quota.by_name().size();
-  std::size_t lines = due_;
-  for (const ShapeId shape : gains_.shapes()) lines += world.lines_of_shape(shape).size();
-  dense_ = try_all_ || reserve_open_ || lines > 2 * queues + 64;
+  const std::size_t most = 2 * queues + 64;
+  dense_ = try_all_ || reserve_open_ || due_ + gains_.lines_at_most(world) > most;
   if (dense_) {
     mark_all(world);
     return;
@@ -95,7 +94,7 @@ void Agenda::mark_candidates(World& world) {
   };
   std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
   for (const LineId id : due_list_) add(id);
-  for (const ShapeId shape : gains_.shapes()) {
+  for (const ShapeId shape : gains_.shapes(moment(world))) {
     for (const LineId id : world.lines_of_shape(shape)) {
       if (lines_[id.index()].failed != epoch_) add(id);
     }
@@ -107,10 +106,8 @@ void Agenda::mark_candidates(World& world) {
 
 void Agenda::mark_all(World& world) {
   // Lines that went on to their next job stand elsewhere now.
-  std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
-  for (const LineId id : due_list_) {
-    const LineState& s = lines_[id.index()];
-    if (s.moved == plan_ && !s.current.is_none()) add_later(world, world.line(id).queue, id);
+  for (const LineId id : moved_) {
+    if (!lines_[id.index()].current.is_none()) add_later(world, world.line(id).queue, id);
   }
   for (const QueueId queue : world.quota.by_name()) {
     if (world.lines_of(queue).empty()) continue;
@@ -266,6 +263,7 @@ bool Agenda::refuse_at_once(const World& world, LineId id) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = *why;
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
   if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
   return true;
 }
@@ -376,6 +374,7 @@ void Agenda::advance(World& world, LineId id) {
   placed_since_ = true;
   gains_stale_ = true;
   unpark(id);
+  if (s.moved != plan_) moved_.push_back(id);
   s.moved = plan_;
   s.tried = plan_;
   const Job& job = world.job(s.current);
@@ -434,6 +433,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = std::move(why);
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
   if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
@@ -449,9 +449,10 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
 
 /// After placements and a try in vain: with less room left, fewer lines need a look.
 void Agenda::room_used_up(World& world) {
-  if (!gains_stale_ || gains_.shapes().empty()) return;
+  if (!gains_stale_ || gains_.none()) return;
   gains_stale_ = false;
   gains_.narrow(moment(world));
+  (void)gains_.shapes(moment(world));
   if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world);
 }
 
@@ -491,6 +492,27 @@ void Agenda::rebuild(World& world) {
   due_ = 0;
   try_all_ = true;
   gains_.forget_all();
+}
+
+/// A job of this queue has ended: others of the same guarantee may be inside it now, which gives
+/// them the right to evict.
+void Agenda::wake_inside_guarantee(World& world, QueueId queue) {
+  const QueueId guarantor = world.quota.guarantor(queue);
+  if (guarantor.is_none()) return;
+  std::vector<QueueId> below = {guarantor};
+  while (!below.empty()) {
+    const QueueId id = below.back();
+    below.pop_back();
+    const auto& children = world.quota[id].children;
+    below.insert(below.end(), children.begin(), children.end());
+    for (const LineRank& rank : world.lines_of(id)) {
+      const LineState& s = lines_[rank.line.index()];
+      const Line& line = world.line(rank.line);
+      if (s.inside || s.due) continue;
+      venues(world, *policy_, line.shape);
+      if (inside_guaranteed(world, line)) make_due(rank.line);
+    }
+  }
 }
 
 std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
@@ -538,7 +560,10 @@ void Agenda::take_changes(World& world) {
     gains_.forget_shape(world.line(id).shape);
     if (!world.line(id).jobs.empty()) make_due(id);
   }
-  for (const QueueId queue : world.changes.freed) wake_for_quota(world, queue);
+  for (const QueueId queue : world.changes.freed) {
+    wake_for_quota(world, queue);
+    if (world.quota.any_guarantee()) wake_inside_guarantee(world, queue);
+  }
   if (world.changes.released) {
     const std::set<LineId> wanting = wanting_;
     for (const LineId id : wanting) make_due(id);
@@ -557,6 +582,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   now_ = now;
   ++plan_;
   ++epoch_;
+  moved_.clear();
   world.fleet.settle(world.shapes);
   if (needs_model(cache.model, world, now)) {
     make_model(cache.model, world, now);

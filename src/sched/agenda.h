@@ -35,6 +35,7 @@ struct LineState {
   Why why = NotTried{};
   Time recheck = Time::never();
   QueueId parked_at;         // quota that said no
+  bool inside = false;       // of guaranteed amounts when it was tried
   bool due = false;          // to be tried whether or not nodes gained room
   std::uint64_t moved = 0;   // plan in which `current` is not the first any more
   std::uint64_t tried = 0;   // plan in which it was looked at
@@ -141,6 +142,7 @@ class Agenda {
   void make_due(LineId line);
   void unpark(LineId line);
   void take_changes(World& world);
+  void wake_inside_guarantee(World& world, QueueId queue);
   std::vector<LineId> wake_for_quota(const World& world, QueueId queue);
   bool depends_on_others(const World& world, ShapeId shape, const Why& why) const;
   Gains::Moment moment(const World& world) { return {world, *policy_, cache, now_, may_evict_}; }
@@ -170,6 +172,7 @@ class Agenda {
   Tournament tournament_;
   Gains gains_;
   std::size_t due_ = 0;                              // lines with `due`
+  std::vector<LineId> moved_;                        // in this plan
   std::vector<LineId> due_list_;                     // among others
   std::vector<std::set<LineId>> waiting_for_quota_;  // by queue
   std::set<std::pair<Time, LineId>> rechecks_;

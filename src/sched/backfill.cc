@@ -86,7 +86,11 @@ std::vector<NodeId> nodes_of(const World& world, const std::vector<PodOn>& pods)
 
 Calendar::Sheet& Calendar::sheet(ClusterId cluster) {
   if (sheets_.size() <= cluster.index()) sheets_.resize(cluster.index() + 1);
-  Sheet& s = sheets_[cluster.index()];
+  return sheets_[cluster.index()];
+}
+
+const std::vector<Departure>& Calendar::of(ClusterId cluster) {
+  Sheet& s = sheet(cluster);
   if (!s.read) {
     s.read = true;
     for (const JobSlot slot : world_.active_in(cluster)) {
@@ -94,11 +98,6 @@ Calendar::Sheet& Calendar::sheet(ClusterId cluster) {
       s.endings.push_back({expected_end(world_, job, policy_, now_), slot, &job.active->pods});
     }
   }
-  return s;
-}
-
-const std::vector<Departure>& Calendar::of(ClusterId cluster) {
-  Sheet& s = sheet(cluster);
   if (!s.sorted) {
     std::sort(s.endings.begin(), s.endings.end(), [&](const Departure& a, const Departure& b) {
       if (a.end != b.end) return a.end < b.end;

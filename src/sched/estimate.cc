@@ -50,7 +50,7 @@ Duration expected_run_time(const World& world, const Job& job, const Policy& pol
 Time expected_end(const World& world, const Job& job, const Policy& policy, Time now) {
   const Time from =
       job.active->started_at.is_never() ? job.active->placed_at : job.active->started_at;
-  if (job.active->stopping) return now + seconds(1);
+  if (job.active->stopping) return now + seconds(30);  // a usual time to say good-bye
   std::int64_t run_ms = std::max<std::int64_t>(expected_run_time(world, job, policy).ms, 1000);
   const Time limit = job.run_limit.ms > 0 ? from + job.run_limit : Time::never();
   while (from + Duration{run_ms} <= now) run_ms *= 2;

@@ -28,6 +28,12 @@ std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 
   return fits;
 }
 
+/// Another job of the line has it reserved: it may start although the first of the line does not.
+bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
+  if (kept.is_none() || world.reservation(kept).job.is_none()) return false;
+  return world.job(world.reservation(kept).job).line == line;
+}
+
 }  // namespace
 
 void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
@@ -100,11 +106,26 @@ void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
 
 void Gains::narrow(const Moment& at) {
   list_classes(at);
-  std::erase_if(listed_, [&](ShapeId shape) {
-    const Chance chance = chance_of(at, shape);
-    bounds_[shape.index()].chance = chance;
-    return chance == Chance::None;
+  std::erase_if(maybe_, [&](ShapeId shape) {
+    Bounds& b = bounds_[shape.index()];
+    b.chance = is_worth_a_look(at, b) ? Chance::Maybe : Chance::None;
+    return b.chance == Chance::None;
   });
+}
+
+std::size_t Gains::lines_at_most(const World& world) const {
+  std::size_t lines = 0;
+  for (const ShapeId shape : maybe_) lines += world.lines_of_shape(shape).size();
+  return lines;
+}
+
+const std::vector<ShapeId>& Gains::shapes(const Moment& at) {
+  std::erase_if(maybe_, [&](ShapeId shape) {
+    Bounds& b = bounds_[shape.index()];
+    if (b.chance == Chance::Maybe) b.chance = chance_of(at, shape);
+    return b.chance == Chance::None;
+  });
+  return maybe_;
 }
 
 void Gains::forget_shape(ShapeId shape) {
@@ -114,7 +135,7 @@ void Gains::forget_shape(ShapeId shape) {
 void Gains::rule_out(ShapeId shape) {
   if (shape.index() >= bounds_.size() || bounds_[shape.index()].chance == Chance::None) return;
   bounds_[shape.index()].chance = Chance::None;
-  std::erase(listed_, shape);
+  std::erase(maybe_, shape);
 }
 
 void Gains::list_classes(const Moment& at) {
@@ -200,14 +221,25 @@ void Gains::list_places(const Moment& at) {
 
 void Gains::list_from_all(const Moment& at) {
   if (bounds_.size() < at.world.shapes.size()) bounds_.resize(at.world.shapes.size());
-  listed_.clear();
-  const bool anything = !classes_.empty() || !new_victims_.empty() || standings_moved_;
+  maybe_.clear();
+  const bool anything = !classes_.empty() || !places_.empty() || standings_moved_;
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     const ShapeId shape{static_cast<std::uint32_t>(i)};
-    const bool waiting = !at.world.lines_of_shape(shape).empty();
-    bounds_[i].chance = anything && waiting ? chance_of(at, shape) : Chance::None;
-    if (bounds_[i].chance != Chance::None) listed_.push_back(shape);
+    bounds_[i].chance = Chance::None;
+    if (!anything || at.world.lines_of_shape(shape).empty()) continue;
+    if (!is_worth_a_look(at, bounds(at, shape))) continue;
+    bounds_[i].chance = Chance::Maybe;
+    maybe_.push_back(shape);
   }
+}
+
+/// From the amounts alone, without looking at the shape.
+bool Gains::is_worth_a_look(const Moment& at, const Bounds& b) const {
+  if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
+    return true;
+  }
+  if (!at.may_evict || places_.empty()) return standings_moved_ && at.may_evict;
+  return at.world.quota.any_guarantee() || at.world.lowest_running_priority() < b.highest_class;
 }
 
 const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
@@ -340,9 +372,10 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, bool reserved_to
   return false;
 }
 
-bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) const {
+bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) {
   if (line.shape.index() >= bounds_.size()) return false;
-  const Chance chance = bounds_[line.shape.index()].chance;
+  Chance& chance = bounds_[line.shape.index()].chance;
+  if (chance == Chance::Maybe) chance = chance_of(at, line.shape);
   if (chance != Chance::Some) return chance == Chance::Any;
   const Job& job = at.world.job(slot);
   const int priority = priority_class(at.world, job, at.policy);
@@ -356,6 +389,7 @@ bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) const {
   const bool any_open = std::any_of(reservations.begin(), reservations.end(), open);
   return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
     const ReservationId kept = at.world.fleet.node_class(cls).reserved;
+    if (is_kept_for_line(at.world, kept, job.line)) return true;
     if (!kept.is_none() &&
         !may_use_reserved(at.world, at.policy, at.world.reservation(kept), asker))
       return false;

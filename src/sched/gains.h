@@ -43,13 +43,17 @@ class Gains {
   /// Found to have no place: no chance in this plan unless more room comes.
   void rule_out(ShapeId shape);
 
+  /// Nobody has a chance.
+  bool none() const { return maybe_.empty(); }
+  /// Lines of the shapes that may have a chance, at most.
+  std::size_t lines_at_most(const World& world) const;
   /// Shapes some line of which has a chance.
-  const std::vector<ShapeId>& shapes() const { return listed_; }
+  const std::vector<ShapeId>& shapes(const Moment& at);
   /// The first job of the line has a chance.
-  bool has_chance(const Moment& at, const Line& line, JobSlot job) const;
+  bool has_chance(const Moment& at, const Line& line, JobSlot job);
 
  private:
-  enum class Chance : std::uint8_t { None, Some, Any };  // Some: it depends on the line
+  enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
   /// Of a shape's lines: may be too generous, never too narrow.
   struct Bounds {
     bool known = false;
@@ -85,6 +89,7 @@ class Gains {
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
   void list_from_all(const Moment& at);
+  bool is_worth_a_look(const Moment& at, const Bounds& of) const;
   const Bounds& bounds(const Moment& at, ShapeId shape);
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
@@ -113,7 +118,7 @@ class Gains {
   std::vector<std::vector<Room>> rooms_;            // [shape][cluster * types_ + GPU type]
   std::size_t types_ = 0;
   std::vector<Bounds> bounds_;
-  std::vector<ShapeId> listed_;
+  std::vector<ShapeId> maybe_;  // shapes whose chance is not None
 };
 
 }  // namespace muster::sched

@@ -79,7 +79,8 @@ struct Line {
   int priority = 0;
   Duration run_limit{0};
   std::map<std::pair<std::uint64_t, std::string>, JobSlot> jobs;  // by (sequence, id)
-  std::uint32_t at_in_shape = 0;  // index in World::lines_of_shape(shape), while it has jobs
+  std::pair<TextId, TextId> first_of;  // user and name of the first job, while it has jobs
+  std::uint32_t at_in_shape = 0;       // index in World::lines_of_shape(shape), while it has jobs
 };
 
 /// Order of lines inside a queue: user's priority, then the first job's sequence and id.

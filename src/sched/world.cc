@@ -77,6 +77,7 @@ World::World(const World& other)
       texts_(other.texts_),
       text_ids_(other.text_ids_),
       run_times_(other.run_times_),
+      lines_by_first_(other.lines_by_first_),
       orphans_(other.orphans_),
       waiting_(other.waiting_),
       leaving_(other.leaving_),
@@ -143,7 +144,8 @@ LineId World::line_for(const Job& job) {
     }
   }
   const LineId id{static_cast<std::uint32_t>(lines_.size())};
-  lines_.push_back({job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}, 0});
+  lines_.push_back(
+      {job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}, {}, 0});
   line_ids_.emplace(hash.value(), id);
   return id;
 }
@@ -155,6 +157,20 @@ void World::rank_changed(LineId id, const LineRank* old_rank) {
   if (old_rank != nullptr) lines.erase(*old_rank);
   if (!line.jobs.empty()) lines.insert(rank_of(id));
   if (line.jobs.empty() != (old_rank == nullptr)) list_by_shape(id, !line.jobs.empty());
+  list_by_first(id, old_rank != nullptr);
+}
+
+void World::list_by_first(LineId id, bool was_listed) {
+  Line& line = lines_[id.index()];
+  if (was_listed) {
+    const auto it = lines_by_first_.find(line.first_of);
+    it->second.erase(id);
+    if (it->second.empty()) lines_by_first_.erase(it);
+  }
+  if (line.jobs.empty()) return;
+  const Job& first = jobs_[first_of(id).index()];
+  line.first_of = {first.user, first.name};
+  lines_by_first_[line.first_of].insert(id);
 }
 
 void World::list_by_shape(LineId id, bool listed) {
@@ -298,7 +314,11 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
   Job& job = jobs_[slot.index()];
   MUSTER_CHECK(job.active != nullptr, "job {} is not placed", job.id);
   if (!job.active->stopping) count_running(slot, -1);
-  count_leaving(job.active->beneficiary, -1);
+  if (const JobSlot waiting = job.active->beneficiary; !waiting.is_none()) {
+    count_leaving(waiting, -1);
+    const LineId line = jobs_[waiting.index()].line;
+    if (leaving_for(waiting) == 0 && !line.is_none()) changes.again.push_back(line);
+  }
   Active active = std::move(*job.active);
   job.active.reset();
   busy.gpu_milli -= active.gpu_milli;
@@ -453,6 +473,7 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
 // run times
 
 void World::learn_run_time(const Job& job, Duration ran) {
+  const std::optional<Duration> before = learned_run_time(job);
   RunTimes& times = run_times_[{job.user, job.name}];
   if (times.recent_ms.size() < 8) {
     times.recent_ms.push_back(ran.ms);
@@ -460,6 +481,11 @@ void World::learn_run_time(const Job& job, Duration ran) {
     times.recent_ms[times.next] = ran.ms;
     times.next = (times.next + 1) % 8;
   }
+  if (before && learned_run_time(job)->ms >= before->ms) return;
+  // Who is expected to run shorter may now leave in time for a reservation.
+  const auto waiting = lines_by_first_.find({job.user, job.name});
+  if (waiting == lines_by_first_.end()) return;
+  changes.again.insert(changes.again.end(), waiting->second.begin(), waiting->second.end());
 }
 
 std::optional<Duration> World::learned_run_time(const Job& job) const {

@@ -155,6 +155,7 @@ class World {
   void charge_reservation(const Reservation& reservation, int sign);
   void rank_changed(LineId id, const LineRank* old_rank);
   void list_by_shape(LineId id, bool listed);
+  void list_by_first(LineId id, bool was_listed);
 
   std::vector<Job> jobs_;
   std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
@@ -170,6 +171,7 @@ class World {
   std::vector<std::string> texts_;
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
   std::map<std::pair<TextId, TextId>, RunTimes> run_times_;
+  std::map<std::pair<TextId, TextId>, std::set<LineId>> lines_by_first_;  // user and name
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
   std::map<JobSlot, int> leaving_;

@@ -194,6 +194,10 @@ class Runner {
                          show(next.decisions)));
       for (const model::Stopped& stayed : stops) {
         World less(start);
+        for (const auto& decision : made.decisions) {  // the rest of the plan stays as it is
+          if (std::holds_alternative<model::Placed>(decision))
+            sched::apply(less, {now(), model::to_event(decision)}, policy());
+        }
         for (const model::Stopped& stop : stops) {
           if (stop.job == stayed.job) continue;
           sched::apply(less, {now(), stop}, policy());
