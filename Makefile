@@ -53,8 +53,10 @@ sim: build  ## one simulated history with faults, SEED=1 unless given
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz
 
-soak: build  ## the long tests: ctest label soak
-	@ctest --preset release -L '^soak$$' --no-tests=error
+soak:  ## the long tests, about an hour (ASan); tools/soak.sh has their sizes
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -L '^soak$$' -j $(JOBS) --no-tests=error --verbose
 
 bench: $(BENCHES:%=bench-%)  ## all benchmarks; writes docs/performance.md
 	@tools/run_bench.sh page

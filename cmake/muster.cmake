@@ -11,6 +11,8 @@
 #   muster_fuzz(NAME SOURCES file... [DEPS lib...] [LIBS target...] [RUNS n] [MAX_LEN bytes]
 #               [SEEDS glob...])
 #     a libFuzzer target, in the asan preset only; SEEDS are the files it starts from
+#   muster_soak(NAME KIND kind BINARY target [OPTIONS ...])
+#     a long run of that binary; tools/soak.sh knows the kinds. Every fuzzer has one.
 #
 # DEPS are names of src/ folders, LIBS are CMake targets. Tests run in the root of the source tree.
 # Labels: tidy unit scenario property sim fuzz contract cli (`make test`), soak (`make soak`).
@@ -153,4 +155,11 @@ function(muster_fuzz NAME)
   endif()
   muster_command_test(fuzz.${NAME} LABEL fuzz TIMEOUT 300
     COMMAND fuzz_${NAME} -runs=${ARG_RUNS} -seed=1 ${OPTIONS})
+  muster_soak(fuzz_${NAME} KIND fuzz BINARY fuzz_${NAME} OPTIONS ${OPTIONS})
+endfunction()
+
+function(muster_soak NAME)
+  cmake_parse_arguments(ARG "" "KIND;BINARY" "OPTIONS" ${ARGN})
+  muster_command_test(soak.${NAME} LABEL soak TIMEOUT 14400
+    COMMAND tools/soak.sh ${ARG_KIND} $<TARGET_FILE:${ARG_BINARY}> ${ARG_OPTIONS})
 endfunction()
