@@ -2,7 +2,7 @@
 # One long test, as `make soak` runs it: soak.sh KIND BINARY [options of the fuzzer]
 #
 #   MUSTER_SOAK_SEED       first seed of histories and fuzzers (default 1000: beyond those of CI)
-#   MUSTER_SOAK_SEEDS      kind sim: histories with faults (default 500)
+#   MUSTER_SOAK_SEEDS      kind sim: histories with faults (default 1000)
 #   MUSTER_SOAK_HISTORIES  kind properties: random histories (default 5000)
 #   MUSTER_SOAK_FUZZ_S     kind fuzz: seconds for each fuzzer (default 300)
 #
@@ -15,7 +15,7 @@ seed=${MUSTER_SOAK_SEED:-1000}
 
 case $kind in
   sim)
-    export MUSTER_SIM_SEED=$seed MUSTER_SIM_SEEDS=${MUSTER_SOAK_SEEDS:-500}
+    export MUSTER_SIM_SEED=$seed MUSTER_SIM_SEEDS=${MUSTER_SOAK_SEEDS:-1000}
     exec "$binary" --gtest_filter='Swarm/*'
     ;;
   properties)
