@@ -53,8 +53,10 @@ sim: build  ## one simulated history with faults, SEED=1 unless given
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz
 
-soak: build  ## the long tests: ctest label soak
-	@ctest --preset release -L '^soak$$' --no-tests=error
+soak:  ## the long tests, half an hour (ASan); tools/soak.sh has the sizes
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -L '^soak$$' -j $(JOBS) --no-tests=error --verbose
 
 bench: $(BENCHES:%=bench-%)  ## all benchmarks; writes docs/performance.md
 	@tools/run_bench.sh page
@@ -73,7 +75,7 @@ lint:  ## layers, documents, formatting, clang-tidy
 	@tools/check_docs.py
 	@clang-format-19 --dry-run --Werror $(SOURCES)
 	@cmake --preset lint --log-level=WARNING
-	@run-clang-tidy-19 -quiet -j $(JOBS) -p build/lint '/(src|apps|tests)/.*\.cc$$'
+	@run-clang-tidy-19 -quiet -j $(JOBS) -p build/lint '/(src|apps|tests|tools)/.*\.cc$$'
 
 format:  ## clang-format over all sources
 	@clang-format-19 -i $(SOURCES)

@@ -8,11 +8,14 @@
 #   muster_command_test(NAME LABEL label COMMAND ... [TIMEOUT s])
 #   muster_bench(NAME SOURCES file... [DEPS lib...] [LIBS target...])
 #     becomes build/<preset>/bin/bench_NAME, run by `make bench-NAME`
-#   muster_fuzz(NAME SOURCES file... [DEPS lib...] [LIBS target...] [RUNS n])
-#     a libFuzzer target, in the asan preset only
+#   muster_fuzz(NAME SOURCES file... [DEPS lib...] [LIBS target...] [RUNS n] [MAX_LEN bytes]
+#               [SEEDS glob...])
+#     a libFuzzer target, in the asan preset only; SEEDS are the files it starts from
+#   muster_soak(NAME KIND kind BINARY target [OPTIONS ...])
+#     a long run of that binary; tools/soak.sh knows the kinds. Every fuzzer has one.
 #
 # DEPS are names of src/ folders, LIBS are CMake targets. Tests run in the root of the source tree.
-# Labels: tidy unit scenario property sim fuzz contract cli (`make test` runs them), soak (by hand).
+# Labels: tidy unit scenario property sim fuzz contract cli (`make test`), soak (`make soak`).
 
 include(GoogleTest)
 
@@ -127,7 +130,7 @@ function(muster_bench NAME)
 endfunction()
 
 function(muster_fuzz NAME)
-  cmake_parse_arguments(ARG "" "RUNS" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "RUNS;MAX_LEN" "SOURCES;DEPS;LIBS;SEEDS" ${ARGN})
   if(NOT MUSTER_SANITIZE MATCHES fuzzer-no-link)
     return()
   endif()
@@ -139,7 +142,24 @@ function(muster_fuzz NAME)
   muster_link(fuzz_${NAME} ${ARG_DEPS})
   target_link_libraries(fuzz_${NAME} PRIVATE ${ARG_LIBS})
   target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+
+  set(OPTIONS -timeout=60 -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/)
+  if(ARG_MAX_LEN)
+    list(APPEND OPTIONS -max_len=${ARG_MAX_LEN})
+  endif()
+  if(ARG_SEEDS)
+    file(GLOB_RECURSE SEEDS CONFIGURE_DEPENDS ${ARG_SEEDS})
+    list(JOIN SEEDS "," SEEDS)
+    file(WRITE ${CMAKE_BINARY_DIR}/fuzz_${NAME}.seeds "${SEEDS}")
+    list(APPEND OPTIONS -seed_inputs=@${CMAKE_BINARY_DIR}/fuzz_${NAME}.seeds)
+  endif()
   muster_command_test(fuzz.${NAME} LABEL fuzz TIMEOUT 300
-    COMMAND fuzz_${NAME} -runs=${ARG_RUNS} -seed=1 -print_final_stats=1
-      -artifact_prefix=${CMAKE_BINARY_DIR}/)
+    COMMAND fuzz_${NAME} -runs=${ARG_RUNS} -seed=1 ${OPTIONS})
+  muster_soak(fuzz_${NAME} KIND fuzz BINARY fuzz_${NAME} OPTIONS ${OPTIONS})
+endfunction()
+
+function(muster_soak NAME)
+  cmake_parse_arguments(ARG "" "KIND;BINARY" "OPTIONS" ${ARGN})
+  muster_command_test(soak.${NAME} LABEL soak TIMEOUT 14400
+    COMMAND tools/soak.sh ${ARG_KIND} $<TARGET_FILE:${ARG_BINARY}> ${ARG_OPTIONS})
 endfunction()

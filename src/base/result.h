@@ -27,10 +27,10 @@ struct Ok {};
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : held_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
-  Result(Error error)
-      : held_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
+  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
+  Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}
 
   explicit operator bool() const { return held_.index() == 0; }
   bool ok() const { return held_.index() == 0; }

@@ -1,5 +1,5 @@
 // docs/states.md, made from the table in state.cc so that the page cannot lie. Only the generator
-// in tools/ and the test that compares the file use it.
+// in tools/ uses it; the test tidy.states_page compares the file.
 #pragma once
 
 #include <string>

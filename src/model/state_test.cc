@@ -3,14 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <tuple>
 
 #include "model/event.h"
-#include "model/state_page.h"
 
 namespace muster::model {
 namespace {
@@ -89,14 +86,6 @@ TEST(Edges, LeadFromEveryStateToAnEnd) {
     }
     EXPECT_TRUE(std::any_of(reached.begin(), reached.end(), is_final)) << to_text(start);
   }
-}
-
-TEST(StatesPage, IsWhatTheTableSays) {
-  // Tests run in the root of the source tree.
-  std::ifstream file("docs/states.md", std::ios::binary);
-  ASSERT_TRUE(file.is_open()) << "run this test in the root of the source tree";
-  const std::string written{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(written, states_page()) << "write it again: states_page > docs/states.md";
 }
 
 TEST(Decisions, BecomeTheEventsTheyName) {

@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 
@@ -20,7 +21,7 @@ int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
 
 class Reader {
  public:
-  explicit Reader(Workload& workload) : w_(workload) {}
+  Reader(Workload& workload, const ReadLimits& limits) : w_(workload), limits_(limits) {}
 
   void read(const YAML::Node& root) {
     const YAML::Node cohorts = root.IsMap() && root["cohorts"] ? root["cohorts"] : root;
@@ -58,8 +59,20 @@ class Reader {
   }
   static std::string name(const YAML::Node& map) {
     const YAML::Node value = map["className"];
-    if (!value || !value.IsScalar()) throw Wrong{line_of(map), "`className` is missing"};
+    if (!value || !value.IsScalar() || value.Scalar().empty())
+      throw Wrong{line_of(map), "`className` is missing"};
     return value.Scalar();
+  }
+  /// Two classes of one name in one place would be the same queue or job.
+  static void once(std::set<std::string>& names, const std::string& made, const YAML::Node& map) {
+    if (!names.insert(made).second)
+      throw Wrong{line_of(map), fmt::format("className: '{}' is there twice", made)};
+  }
+  void add_queue(model::QueueSpec queue, const YAML::Node& map) {
+    once(queue_names_, queue.name, map);
+    if (w_.queues.size() >= limits_.queues)
+      throw Wrong{line_of(map), fmt::format("more than {} queues in all", limits_.queues)};
+    w_.queues.push_back(std::move(queue));
   }
   static YAML::Node list(const YAML::Node& map, const char* key) {
     if (!map.IsMap()) throw Wrong{line_of(map), "expected a map"};
@@ -76,9 +89,13 @@ class Reader {
       model::QueueSpec cohort;
       cohort.name = fmt::format("{}-{}", name(spec), c);
       const std::size_t at = w_.queues.size();
-      w_.queues.push_back(cohort);
+      add_queue(cohort, spec);
       std::int64_t total = 0;
-      for (const YAML::Node& set : sets) total += read_queues(set, cohort.name);
+      for (const YAML::Node& set : sets) {
+        total += read_queues(set, cohort.name);
+        if (quota_ + total > model::amount_max)
+          throw Wrong{line_of(set), "nominalQuota: too much over all queues"};
+      }
       w_.queues[at].limits["cpu"].maximum = total;  // nothing to borrow from other cohorts
       quota_ += total;
     }
@@ -88,6 +105,8 @@ class Reader {
     const YAML::Node sets = list(spec, "workloadsSets");
     const std::int64_t count = number(spec, "count", 1);
     const std::int64_t nominal = quantity(spec, "nominalQuota");
+    if (count > model::amount_max / std::max<std::int64_t>(nominal, 1))
+      throw Wrong{line_of(spec), "nominalQuota: too much over all queues"};
     for (std::int64_t q = 0; q < count; ++q) {
       model::QueueSpec queue;
       queue.name = fmt::format("{}-{}-{}", cohort, name(spec), q);
@@ -95,7 +114,7 @@ class Reader {
       queue.strategy = model::Strategy::SkipAhead;  // Kueue's BestEffortFIFO
       queue.limits["cpu"].guaranteed = nominal;
       if (spec["borrowingLimit"]) queue.limits["cpu"].borrow = quantity(spec, "borrowingLimit");
-      w_.queues.push_back(queue);
+      add_queue(queue, spec);
       for (const YAML::Node& set : sets) read_workloads(set, queue.name);
     }
     return nominal * count;
@@ -110,9 +129,12 @@ class Reader {
       const std::int64_t run_ms = number(kind, "runtimeMs", 0);
       const std::int64_t priority = number(kind, "priority", model::priority_min);
       const std::string class_name = name(kind);
+      if (static_cast<std::size_t>(count) > limits_.jobs - w_.jobs.size())
+        throw Wrong{line_of(spec), fmt::format("more than {} workloads in all", limits_.jobs)};
       for (std::int64_t i = 0; i < count; ++i) {
         SimJob job;
         job.spec.id = fmt::format("{}-{}-{}", queue, class_name, i);
+        once(job_ids_, job.spec.id, kind);
         job.spec.name = class_name;
         job.spec.user = "kueue";
         job.spec.queue = queue;
@@ -129,6 +151,9 @@ class Reader {
   }
 
   Workload& w_;
+  const ReadLimits& limits_;
+  std::set<std::string> queue_names_;
+  std::set<std::string> job_ids_;
   std::int64_t quota_ = 0;
 };
 
@@ -155,13 +180,14 @@ cohorts:
 
 }  // namespace
 
-Result<Workload> read_kueue(const std::string& text, const std::string& source) {
+Result<Workload> read_kueue(const std::string& text, const std::string& source,
+                            const ReadLimits& limits) {
   Workload w;
   w.name = source;
   w.clusters.push_back({"simulated", {}, {}, minutes(5)});
   w.timing = {milliseconds(1), milliseconds(1), milliseconds(1), milliseconds(1)};
   try {
-    Reader(w).read(YAML::Load(text));
+    Reader(w, limits).read(YAML::Load(text));
   } catch (const Wrong& wrong) {
     return invalid(fmt::format("{}:{}: {}", source, wrong.line, wrong.what));
   } catch (const YAML::Exception& error) {

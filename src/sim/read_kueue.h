@@ -9,6 +9,7 @@
 namespace muster::sim {
 
 /// `source` names the text in errors.
-Result<Workload> read_kueue(const std::string& text, const std::string& source);
+Result<Workload> read_kueue(const std::string& text, const std::string& source,
+                            const ReadLimits& limits = {});
 
 }  // namespace muster::sim

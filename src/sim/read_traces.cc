@@ -5,13 +5,19 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 
 namespace muster::sim {
 namespace {
 
+__extension__ using Wide = __int128;
+
 constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t mib_max = model::amount_max / mib;
+constexpr std::int64_t seconds_max = std::int64_t{1} << 40;
+constexpr std::int64_t gpus_of_a_node_max = 16;
 
 Error wrong(const std::string& file, std::size_t line, const std::string& what) {
   return invalid(fmt::format("{}:{}: {}", file, line, what));
@@ -58,8 +64,8 @@ class Csv {
     const auto it = columns_.find(column);
     return it == columns_.end() ? std::string_view{} : row.fields[it->second];
   }
-  Result<std::int64_t> number(const Row& row, const char* column) const {
-    auto value = parse_int(text(row, column), column, 0, model::amount_max);
+  Result<std::int64_t> number(const Row& row, const char* column, std::int64_t high) const {
+    auto value = parse_int(text(row, column), column, 0, high);
     if (!value) return wrong(file_, row.line, value.error().message);
     return value;
   }
@@ -71,22 +77,29 @@ class Csv {
   std::vector<Row> rows_;
 };
 
-Status read_nodes(Workload& w, const OpenbFiles& files) {
+Status read_nodes(Workload& w, const OpenbFiles& files, const ReadLimits& limits) {
   const auto csv = Csv::parse(files.nodes, files.nodes_name);
   if (!csv) return csv.error();
   if (const auto column = csv->missing({"sn", "cpu_milli", "memory_mib", "gpu", "model"});
       !column.empty()) {
     return wrong(files.nodes_name, 1, fmt::format("not an openb node list: no column {}", column));
   }
+  std::set<std::string_view> names;
   for (const Csv::Row& row : csv->rows()) {
-    const auto cpu = csv->number(row, "cpu_milli");
-    const auto memory = csv->number(row, "memory_mib");
-    const auto gpus = csv->number(row, "gpu");
+    const auto cpu = csv->number(row, "cpu_milli", model::amount_max);
+    const auto memory = csv->number(row, "memory_mib", mib_max);
+    const auto gpus = csv->number(row, "gpu", gpus_of_a_node_max);
     for (const auto* value : {&cpu, &memory, &gpus}) {
       if (!*value) return value->error();
     }
+    const std::string_view name = csv->text(row, "sn");
+    if (name.empty()) return wrong(files.nodes_name, row.line, "sn: a node needs a name");
+    if (!names.insert(name).second)
+      return wrong(files.nodes_name, row.line, fmt::format("sn: '{}' is there twice", name));
+    if (names.size() > limits.machines)
+      return wrong(files.nodes_name, row.line, fmt::format("more than {} nodes", limits.machines));
     model::NodeSpec node;
-    node.name = csv->text(row, "sn");
+    node.name = name;
     node.allocatable.cpu = {*cpu};
     node.allocatable.memory = {*memory * mib};
     node.gpu_count = static_cast<int>(*gpus);
@@ -98,10 +111,10 @@ Status read_nodes(Workload& w, const OpenbFiles& files) {
 }
 
 Result<SimJob> read_pod(const Csv& csv, const Csv::Row& row) {
-  const auto cpu = csv.number(row, "cpu_milli");
-  const auto memory = csv.number(row, "memory_mib");
-  const auto gpus = csv.number(row, "num_gpu");
-  const auto milli = csv.number(row, "gpu_milli");
+  const auto cpu = csv.number(row, "cpu_milli", model::amount_max);
+  const auto memory = csv.number(row, "memory_mib", mib_max);
+  const auto gpus = csv.number(row, "num_gpu", gpus_of_a_node_max);
+  const auto milli = csv.number(row, "gpu_milli", 1000);
   for (const auto* value : {&cpu, &memory, &gpus, &milli}) {
     if (!*value) return value->error();
   }
@@ -119,25 +132,40 @@ Result<SimJob> read_pod(const Csv& csv, const Csv::Row& row) {
   if (*gpus == 1 && *milli > 0) set.pod.gpu.each = {*milli};
   const std::string_view types = csv.text(row, "gpu_spec");
   if (!types.empty()) {
-    for (const std::string_view type : split(types, '|')) set.pod.gpu_types.emplace_back(type);
+    std::vector<std::string>& allowed = set.pod.gpu_types;
+    for (const std::string_view type : split(types, '|')) {  // the published lists repeat some
+      if (std::find(allowed.begin(), allowed.end(), type) == allowed.end())
+        allowed.emplace_back(type);
+    }
   }
   job.spec.gang.sets.push_back(std::move(set));
   job.submit = Time{static_cast<std::int64_t>(row.line - 2) * 1000};
   job.run_time = hours(1);
   if (!csv.has("creation_time")) return job;
-  const auto created = csv.number(row, "creation_time");
-  const auto deleted = csv.number(row, "deletion_time");
+  const auto created = csv.number(row, "creation_time", seconds_max);
+  const auto deleted = csv.number(row, "deletion_time", seconds_max);
   if (!created) return created.error();
   if (!deleted) return deleted.error();
   auto from = *created;
   if (!csv.text(row, "scheduled_time").empty()) {
-    const auto scheduled = csv.number(row, "scheduled_time");
+    const auto scheduled = csv.number(row, "scheduled_time", seconds_max);
     if (!scheduled) return scheduled.error();
     from = *scheduled;
   }
   job.submit = Time{*created * 1000};
   job.run_time = seconds(std::max<std::int64_t>(1, *deleted - from));
   return job;
+}
+
+/// Takes the job of a line if a simulation can run it.
+Status add_job(Workload& w, SimJob job, const std::string& file, std::size_t line,
+               const ReadLimits& limits) {
+  if (const Status valid = model::validate(job.spec); !valid)
+    return wrong(file, line, valid.error().message);
+  if (w.jobs.size() >= limits.jobs)
+    return wrong(file, line, fmt::format("more than {} jobs", limits.jobs));
+  w.jobs.push_back(std::move(job));
+  return Ok{};
 }
 
 /// Moves the first arrival to time 0 and sorts.
@@ -221,7 +249,7 @@ Result<SimJob> read_gavel_job(std::string_view row, const std::string& source, s
   const auto steps = parse_int(fields[4], "total_steps", 0, std::int64_t{1} << 40);
   if (!steps) return wrong(source, line, steps.error().message);
   const auto arrival =
-      parse_int(fields[5].substr(0, fields[5].find('.')), "arrival_time", 0, std::int64_t{1} << 40);
+      parse_int(fields[5].substr(0, fields[5].find('.')), "arrival_time", 0, seconds_max);
   if (!arrival) return wrong(source, line, arrival.error().message);
   const auto gpus = parse_int(fields[6], "scale_factor", 1, 4096);
   if (!gpus) return wrong(source, line, gpus.error().message);
@@ -241,29 +269,50 @@ Result<SimJob> read_gavel_job(std::string_view row, const std::string& source, s
   return job;
 }
 
+/// GPUs: the mean demand of a Gavel trace, a third more, and at least the largest job.
+Wide demand(const Workload& w) {
+  Wide largest = 8;
+  Wide gpu_seconds = 0;
+  std::int64_t span = 1;
+  for (const SimJob& job : w.jobs) {
+    const model::PodSet& set = job.spec.gang.sets.front();
+    const Wide wants = Wide{set.count} * set.pod.gpu.count;
+    largest = std::max(largest, wants);
+    gpu_seconds += wants * (job.run_time.ms / 1000);
+    span = std::max(span, job.submit.ms / 1000);
+  }
+  return std::max(largest, gpu_seconds / span * 4 / 3);
+}
+
 }  // namespace
 
-Result<Workload> read_openb(const OpenbFiles& files) {
+Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits) {
   Workload w;
   w.name = files.pods_name;
   w.clusters.push_back({"openb", {}, {}, minutes(5)});
-  if (const Status nodes = read_nodes(w, files); !nodes) return nodes.error();
+  if (const Status nodes = read_nodes(w, files, limits); !nodes) return nodes.error();
   const auto csv = Csv::parse(files.pods, files.pods_name);
   if (!csv) return csv.error();
   if (const auto column = csv->missing({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
       !column.empty()) {
     return wrong(files.pods_name, 1, fmt::format("not an openb pod list: no column {}", column));
   }
+  std::set<std::string_view> names;
   for (const Csv::Row& row : csv->rows()) {
     auto job = read_pod(*csv, row);
     if (!job) return job.error();
-    w.jobs.push_back(std::move(*job));
+    if (!names.insert(csv->text(row, "name")).second)
+      return wrong(files.pods_name, row.line,
+                   fmt::format("name: '{}' is there twice", job->spec.id));
+    const Status added = add_job(w, std::move(*job), files.pods_name, row.line, limits);
+    if (!added) return added.error();
   }
   settle(w);
   return w;
 }
 
-Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus) {
+Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus,
+                            const ReadLimits& limits) {
   Workload w;
   w.name = source;
   w.clusters.push_back({"philly", {}, {}, minutes(5)});
@@ -274,21 +323,18 @@ Result<Workload> read_gavel(const std::string& text, const std::string& source, 
     if (row.empty()) continue;
     auto job = read_gavel_job(row, source, line);
     if (!job) return job.error();
-    w.jobs.push_back(std::move(*job));
+    if (const Status added = add_job(w, std::move(*job), source, line, limits); !added)
+      return added.error();
   }
   settle(w);
-  std::int64_t largest = 8;
-  std::int64_t gpu_seconds = 0;
-  std::int64_t span = 1;
-  for (const SimJob& job : w.jobs) {
-    const model::PodSet& set = job.spec.gang.sets.front();
-    const std::int64_t wants = std::int64_t{set.count} * set.pod.gpu.count;
-    largest = std::max(largest, wants);
-    gpu_seconds += wants * (job.run_time.ms / 1000);
-    span = std::max(span, job.submit.ms / 1000);
+  const Wide fleet = gpus > 0 ? gpus : demand(w);
+  const Wide nodes = (fleet + 7) / 8;
+  if (nodes > static_cast<Wide>(limits.machines)) {
+    return wrong(source, 1,
+                 fmt::format("the fleet would have more than {} nodes; name its size with --gpus",
+                             limits.machines));
   }
-  const std::int64_t fleet = gpus > 0 ? gpus : std::max(largest, gpu_seconds / span * 4 / 3);
-  for (std::int64_t n = 0; n < (fleet + 7) / 8; ++n) {
+  for (int n = 0; n < static_cast<int>(nodes); ++n) {
     model::NodeSpec node;
     node.name = fmt::format("node-{:03}", n + 1);
     node.gpu_count = 8;

@@ -17,10 +17,11 @@ struct OpenbFiles {
   std::string nodes;
   std::string nodes_name;
 };
-Result<Workload> read_openb(const OpenbFiles& files);
+Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits = {});
 
 /// Whole GPUs, run time from steps and the rate of the model on a V100. The fleet has `gpus` GPUs
 /// in nodes of eight; 0: the mean demand of the trace, a third more, and at least the largest job.
-Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus);
+Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus,
+                            const ReadLimits& limits = {});
 
 }  // namespace muster::sim

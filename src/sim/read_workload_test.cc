@@ -54,13 +54,49 @@ TEST(ReadKueue, ErrorsNameFileAndLine) {
   EXPECT_THAT(read_kueue("", "t.yaml").error().message, HasSubstr("t.yaml:1"));
 }
 
+std::string with(std::string text, const std::string& old, const std::string& now) {
+  return text.replace(text.find(old), old.size(), now);
+}
+
+TEST(ReadKueue, AFewBytesCannotAskForAnyNumberOfWorkloads) {
+  EXPECT_EQ(read_kueue(with(tiny, "count: 3", "count: 1000000000"), "t").error().message,
+            "t:10: more than 1000000 workloads in all");
+  const ReadLimits limits{.jobs = 5};
+  EXPECT_EQ(read_kueue(with(tiny, "count: 2", "count: 1000000000"), "t", limits).error().message,
+            "t:10: more than 5 workloads in all");
+  const std::string empty = "- {className: c, count: 1000000000, queuesSets: []}";
+  EXPECT_EQ(read_kueue(empty, "t").error().message, "t:1: more than 10000 queues in all");
+}
+
+TEST(ReadKueue, TheQuotaOfAllQueuesIsAnAmount) {
+  const std::string large = with(tiny, "nominalQuota: 10", "nominalQuota: 10T");
+  EXPECT_TRUE(read_kueue(large, "t"));
+  EXPECT_EQ(read_kueue(with(large, "count: 1", "count: 2"), "t").error().message,
+            "t:5: nominalQuota: too much over all queues");
+  EXPECT_EQ(read_kueue(with(large, "count: 2", "count: 1000000000"), "t").error().message,
+            "t:5: nominalQuota: too much over all queues");
+}
+
+TEST(ReadKueue, ANameStandsForOneQueueOrWorkload) {
+  const std::string twice = R"(- className: co
+  count: 1
+  queuesSets:
+  - {className: cq, count: 1, nominalQuota: 1, workloadsSets: []}
+  - {className: cq, count: 1, nominalQuota: 1, workloadsSets: []})";
+  EXPECT_EQ(read_kueue(twice, "t").error().message, "t:5: className: 'co-0-cq-0' is there twice");
+  const std::string again =
+      std::string(tiny) + "      - {className: small, runtimeMs: 1, priority: 1, request: 1}\n";
+  EXPECT_EQ(read_kueue(again, "t").error().message,
+            "t:17: className: 'co-0-cq-0-small-0' is there twice");
+}
+
 constexpr const char* nodes = "sn,cpu_milli,memory_mib,gpu,model\nn1,64000,262144,8,V100\n";
 
 TEST(ReadOpenb, PodsBecomeJobs) {
   const auto w = read_openb(
       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
        "deletion_time,scheduled_time\n"
-       "p1,12000,16384,1,460,V100|T4,LS,Running,100,400,150\n"
+       "p1,12000,16384,1,460,V100|T4|V100,LS,Running,100,400,150\n"
        "p2,6000,1024,0,0,,BE,Pending,50,90,\n",
        "pods.csv", nodes, "nodes.csv"});
   ASSERT_TRUE(w) << w.error().message;
@@ -84,6 +120,36 @@ TEST(ReadOpenb, ErrorsNameFileAndLine) {
               HasSubstr("p.csv:2: num_gpu"));
   EXPECT_THAT(read((header + "p,1,2\n").c_str()).error().message, HasSubstr("p.csv:2: 3 fields"));
   EXPECT_THAT(read_openb({"x", "p.csv", "a,b\n", "n.csv"}).error().message, HasSubstr("n.csv:1"));
+}
+
+TEST(ReadOpenb, NumbersThatNoFleetHasAreRefused) {
+  const auto pods = [](const std::string& row) {
+    const std::string header =
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,"
+        "deletion_time\n";
+    return read_openb({header + row, "p.csv", nodes, "n.csv"}).error().message;
+  };
+  EXPECT_THAT(pods("p,1,36028797018963967,0,0,0,1\n"), HasSubstr("p.csv:2: memory_mib: "));
+  EXPECT_THAT(pods("p,1,2,4294967297,0,0,1\n"), HasSubstr("p.csv:2: num_gpu: "));
+  EXPECT_THAT(pods("p,1,2,1,1001,0,1\n"), HasSubstr("p.csv:2: gpu_milli: "));
+  EXPECT_THAT(pods("p,1,2,1,0,36028797018963967,1\n"), HasSubstr("p.csv:2: creation_time: "));
+  EXPECT_THAT(pods(",1,2,1,0,0,1\n"), HasSubstr("p.csv:2: id: must not be empty"));
+  EXPECT_THAT(pods("p,1,2,1,0,0,1\np,1,2,1,0,0,1\n"), HasSubstr("p.csv:3: name: 'p' is there"));
+  const auto machines = [](const std::string& rows) {
+    return read_openb({"x", "p.csv", "sn,cpu_milli,memory_mib,gpu,model\n" + rows, "n.csv"})
+        .error()
+        .message;
+  };
+  EXPECT_THAT(machines("n,1,1,17,T4\n"), HasSubstr("n.csv:2: gpu: 17 is outside 0 to 16"));
+  EXPECT_THAT(machines("n,1,1,1,T4\nn,1,1,1,T4\n"), HasSubstr("n.csv:3: sn: 'n' is there twice"));
+  EXPECT_THAT(machines(",1,1,1,T4\n"), HasSubstr("n.csv:2: sn: a node needs a name"));
+}
+
+TEST(ReadGavel, AFleetForAnyDemandIsNotMade) {
+  const std::string row = "LM (batch size 5)\tcmd\t-n\t0\t1099511627776\t0\t4096\n";
+  EXPECT_THAT(read_gavel(row, "t", 0).error().message, HasSubstr("t:1: the fleet would have more"));
+  EXPECT_TRUE(read_gavel(row, "t", 4096));
+  EXPECT_FALSE(read_gavel(row, "t", 2'000'000'000));
 }
 
 TEST(ReadGavel, StepsBecomeRunTimeAndGpusBecomeGangs) {

@@ -10,6 +10,12 @@
 #include "view/explain.h"
 
 namespace muster::sim {
+namespace {
+
+/// Where a scenario's clock ends: a thousand years, far below Time::never().
+constexpr Time last_time{hours(1000 * 366 * 24).ms};
+
+}  // namespace
 
 Scenario::Scenario(const sched::Rules& rules) {
   policy_.rules = rules;
@@ -88,11 +94,11 @@ Result<std::string> Scenario::flush() {
 Result<std::string> Scenario::run(std::string_view line) {
   constexpr std::string_view expect = "expect-error ";
   if (line.starts_with(expect)) {
-    auto result = run(line.substr(expect.size()));
+    const std::string_view command = trim(line.substr(expect.size()));
+    if (command.starts_with(expect)) return invalid("expect-error: stands once in a line");
+    auto result = run(command);
     if (result) result = flush();
-    if (result)
-      return invalid(
-          fmt::format("'{}' was expected to fail and did not", line.substr(expect.size())));
+    if (result) return invalid(fmt::format("'{}' was expected to fail and did not", command));
     return fmt::format("error: {}\n", result.error().message);
   }
   Args args(line);
@@ -379,6 +385,7 @@ Result<std::string> Scenario::move_queue(Args& args) {
 Result<std::string> Scenario::advance(Args& args) {
   const auto duration = parse_duration(args.word(), "advance");
   if (!duration) return duration.error();
+  if (now_ + *duration > last_time) return invalid("advance: beyond the end of time");
   now_ = now_ + *duration;
   apply(model::Ticked{});
   return finished(args, "");

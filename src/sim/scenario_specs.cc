@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace muster::sim {
@@ -86,7 +88,7 @@ void read_relations(Args& args, model::PodShape& pod) {
 
 void read_gpu(Args& args, model::GpuAsk& gpu) {
   const std::int64_t milli = args.milli("gpu", 0);
-  gpu.count = static_cast<int>((milli + 999) / 1000);
+  gpu.count = static_cast<int>(std::min<std::int64_t>((milli + 999) / 1000, 1'000'000));
   if (milli % 1000 != 0 && milli > 1000)
     args.fail("gpu: a share is of one device: write 0.5, or whole devices");
   gpu.each.v = milli > 0 && milli < 1000 ? milli : 1000;

@@ -351,10 +351,11 @@ class Simulation {
 
   /// All jobs one after the other, three times over, is more than any sane schedule takes.
   Time limit() const {
-    Duration work = hours(2);
+    const Time most{Time::never().ms / 2};
+    Time end = faults_end() + hours(2);
     for (const SimJob& job : workload_.jobs)
-      work = work + Duration{(job.run_time.ms + 60'000) * (job.failures + 1) * 3};
-    return faults_end() + work;
+      end = std::min(most, end + Duration{(job.run_time.ms + 60'000) * (job.failures + 1) * 3});
+    return end;
   }
 
   void stuck(bool nothing_left) {

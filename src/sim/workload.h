@@ -78,6 +78,13 @@ struct ReadOptions {
   int gpus = 0;            // of the fleet made for a .trace file; 0: chosen from its demand
 };
 
+/// How much a file may ask for: a few bytes of it can mean any number of jobs.
+struct ReadLimits {
+  std::size_t jobs = 1'000'000;
+  std::size_t machines = 100'000;
+  std::size_t queues = 10'000;
+};
+
 /// Reads a file by its kind: .yaml is a Kueue generator, .csv an openb pod list, .trace a
 /// philly-gavel trace. Errors name the file and the line.
 Result<Workload> read_workload(const std::string& path, const ReadOptions& options);

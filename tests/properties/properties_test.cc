@@ -125,12 +125,14 @@ TEST(Properties, HoldOnRandomHistories) {
   const std::uint64_t first = from_environment("MUSTER_PROPERTY_SEED", 1);
   const int lines = static_cast<int>(from_environment("MUSTER_PROPERTY_LINES", 40));
   std::uint64_t left_to_keep = from_environment("MUSTER_PROPERTY_KEEP", 1);
-  constexpr std::uint64_t batch_size = 250;
+  constexpr std::uint64_t batch_size = 100;
   for (std::uint64_t seed = first; seed < first + runs;) {
     const std::uint64_t count = std::min(batch_size, first + runs - seed);
     const Batch batch = run_batch(seed, count, lines);
     if (batch.wrong.empty()) {
       seed += count;
+      if (runs > batch_size) fmt::print("{} of {} histories\n", seed - first, runs);
+      std::fflush(stdout);
       continue;
     }
     report(batch.failed_seed, lines, batch.wrong);
