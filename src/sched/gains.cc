@@ -10,6 +10,9 @@
 namespace muster::sched {
 namespace {
 
+/// Of more changed nodes than this in one place only the most they have is compared.
+constexpr std::size_t nodes_looked_at = 32;
+
 template <typename T>
 void sort_unique(std::vector<T>& items) {
   std::sort(items.begin(), items.end());
@@ -26,6 +29,18 @@ std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 
         std::int64_t{nodes[whole]} * static_cast<std::int64_t>(whole / static_cast<unsigned>(gpus));
   }
   return fits;
+}
+
+std::vector<ReservationId> reservations_in(const World& world, ClusterId cluster, TypeId type) {
+  std::vector<ReservationId> found;
+  for (std::size_t i = 0; i < world.reservations().size(); ++i) {
+    const Reservation& r = world.reservations()[i];
+    if (r.job.is_none() || r.cluster != cluster) continue;
+    const bool here = std::any_of(r.nodes.begin(), r.nodes.end(),
+                                  [&](NodeId id) { return world.fleet.type_of(id) == type; });
+    if (here) found.push_back(ReservationId{static_cast<std::uint32_t>(i)});
+  }
+  return found;
 }
 
 /// Another job of the line has it reserved: it may start although the first of the line does not.
@@ -78,22 +93,23 @@ void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<
   for (const VenueRoom& room : rooms) {
     auto& by_type = devices_[room.cluster.index()];
     if (by_type.size() < types_) by_type.resize(types_, 0);
-    known[room.cluster.index() * types_ + room.type.index()] = {true, room.pods,
+    known[room.cluster.index() * types_ + room.type.index()] = {true, room.pods, room.unreserved,
                                                                 by_type[room.type.index()]};
   }
 }
 
-/// A bound from what the last try in vain found and the devices gained since.
-bool Gains::room_for_all(const Moment& at, const Shape& shape, ShapeId id, const NodeClass& c,
-                         std::size_t type) const {
-  const std::size_t place = c.cluster.index() * types_ + type;
-  if (id.index() >= rooms_.size() || place >= rooms_[id.index()].size() || type >= types_)
-    return true;
+/// A bound from what the last try in vain found, the devices gained since and `more_devices`.
+bool Gains::room_for_all(const Moment& at, ShapeId id, ClusterId cluster, TypeId type,
+                         std::int64_t more_devices, bool reserved_too) const {
+  const std::size_t place = cluster.index() * types_ + type.index();
+  if (id.index() >= rooms_.size() || place >= rooms_[id.index()].size()) return true;
   const Room& room = rooms_[id.index()][place];
-  if (!room.known) return true;
-  const std::int64_t gained = devices_[c.cluster.index()][type] - room.devices;
+  if (!room.known || type.index() >= types_) return true;
+  const Shape& shape = at.world.shapes[id];
+  const std::int64_t gained = devices_[cluster.index()][type.index()] - room.devices;
   const PodShapeRec& pod = at.world.shapes.pod(shape.sets[0].pod);
-  return room.pods + gained / pod.gpus >= shape.least_pods;
+  return (reserved_too ? room.pods : room.unreserved) + (gained + more_devices) / pod.gpus >=
+         shape.least_pods;
 }
 
 void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
@@ -176,6 +192,16 @@ Gains::Free Gains::free_without(const World& world, const Node& node, const Leav
   return free;
 }
 
+Gains::Free Gains::most_of(const std::vector<Free>& nodes) {
+  Free most;
+  for (const Free& free : nodes) {
+    most.gpus = std::max(most.gpus, free.gpus);
+    most.cpu = std::max(most.cpu, free.cpu);
+    most.memory = std::max(most.memory, free.memory);
+  }
+  return most;
+}
+
 void Gains::list_places(const Moment& at) {
   const Fleet& fleet = at.world.fleet;
   std::vector<NodeId> nodes = nodes_;
@@ -193,17 +219,16 @@ void Gains::list_places(const Moment& at) {
     if (!node.cls.is_none()) by_place[{node.cluster, fleet.type_of(id)}].push_back(id);
   }
   for (const auto& [key, members] : by_place) {
-    Place place{key.first, key.second, {}, {}};
+    Place place{key.first, key.second, {}, {}, reservations_in(at.world, key.first, key.second)};
     std::vector<int> classes;
     for (const NodeId id : members) {
       const Node& node = fleet.node(id);
-      place.most.gpus = std::max<int>(place.most.gpus, fleet.gpu_of(node.cls).whole);
-      place.most.cpu = std::max(place.most.cpu, node.cpu);
-      place.most.memory = std::max(place.most.memory, node.memory);
+      place.nodes.push_back({fleet.gpu_of(node.cls).whole, node.cpu, node.memory, node.reserved});
       for (const PodOn& pod : node.pods) {
         if (const auto cls = class_of(pod)) classes.push_back(*cls);
       }
     }
+    if (place.nodes.size() > nodes_looked_at) place.nodes = {most_of(place.nodes)};
     sort_unique(classes);
     for (const int cls : classes) {
       Level level{cls, {}};
@@ -298,6 +323,9 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
   return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
     const Evictable evictable = at.world.evictable_below(place.cluster, place.type, below);
     if (evictable.pods == 0) return false;
+    const bool reserved_too =
+        std::any_of(place.reservations.begin(), place.reservations.end(),
+                    [&](ReservationId r) { return open(at.world.reservation(r)); });
     const Level* level = nullptr;
     for (const Level& l : place.levels) {
       if (l.up_to < below) level = &l;
@@ -314,11 +342,18 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
       };
       if (whole && evictable.gpu_milli + idle < std::int64_t{1000} * pod.gpus * set.least)
         return false;
-      if (!one_pod && holds(place.most)) return true;
-      if (level == nullptr) return false;
-      return std::any_of(level->nodes.begin(), level->nodes.end(), [&](const Free& free) {
+      const auto open_and_holds = [&](const Free& free) {
         return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
-      });
+      };
+      if (whole && set.least > 1 &&
+          !room_for_all(at, id, place.cluster, place.type, evictable.gpu_milli / 1000 + 1,
+                        reserved_too)) {
+        return false;
+      }
+      if (!one_pod && std::any_of(place.nodes.begin(), place.nodes.end(), open_and_holds))
+        return true;
+      return level != nullptr &&
+             std::any_of(level->nodes.begin(), level->nodes.end(), open_and_holds);
     });
   });
 }
@@ -365,7 +400,9 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, bool reserved_to
       }
       const auto& nodes = reserved_too ? cluster.all[type] : cluster.unreserved[type];
       if (!share && set.least > 1 && by_idle_devices(nodes, pod.gpus) < set.least) continue;
-      if (set.least > 1 && !room_for_all(at, shape, id, c, type)) continue;
+      if (set.least > 1 &&
+          !room_for_all(at, id, c.cluster, fleet.profile(c.profile).type, 0, reserved_too))
+        continue;
     }
     return true;
   }

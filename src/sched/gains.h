@@ -80,12 +80,14 @@ class Gains {
   struct Place {
     ClusterId cluster;
     TypeId type;
-    Free most;                  // of any node as it stands, each amount alone
+    std::vector<Free> nodes;    // as they stand; of many only the most, each amount alone
     std::vector<Level> levels;  // ascending
+    std::vector<ReservationId> reservations;  // of nodes there
   };
 
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
+  static Free most_of(const std::vector<Free>& nodes);
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
   void list_from_all(const Moment& at);
@@ -96,8 +98,8 @@ class Gains {
   bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
   bool may_hold(const Moment& at, ShapeId shape, ClassId cls, bool reserved_too) const;
   void count_devices(const Moment& at, const std::vector<NodeId>& nodes);
-  bool room_for_all(const Moment& at, const Shape& shape, ShapeId id, const NodeClass& c,
-                    std::size_t type) const;
+  bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
+                    std::int64_t more_devices, bool reserved_too) const;
   bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape,
                 const Bounds& of) const;
 
@@ -112,6 +114,7 @@ class Gains {
   struct Room {
     bool known = false;
     int pods = 0;
+    int unreserved = 0;
     std::int64_t devices = 0;  // gained there until it was found
   };
   std::vector<std::vector<std::int64_t>> devices_;  // gained so far, [cluster][GPU type]

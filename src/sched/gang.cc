@@ -57,6 +57,7 @@ Placer::Room Placer::room_for(const Ask& ask, int count) {
     if (limited) per_node = std::min<std::int64_t>(per_node, ask.per_node);
     const NodeClass& c = world_.fleet.node_class(cls);
     (open_to(c, ask) ? room.open : room.closed) += per_node * c.size;
+    if (c.reserved.is_none()) room.unreserved += per_node * c.size;
     return room.open < count;
   });
   return room;
@@ -72,6 +73,7 @@ VenueView Placer::view(const Venue& venue, const Shape& shape, const std::vector
     v.placeable += static_cast<int>(std::min<std::int64_t>(room.open, counts[i]));
     v.enough = v.enough && room.open >= counts[i];
     enough_if_open = enough_if_open && room.open + room.closed >= counts[i];
+    v.unreserved += static_cast<int>(std::min<std::int64_t>(room.unreserved, counts[i]));
     v.reachable += static_cast<int>(std::min<std::int64_t>(room.open + room.closed, counts[i]));
   }
   v.reserved_only = !v.enough && enough_if_open;

@@ -46,7 +46,9 @@ struct VenueView {
   int placeable = 0;           // pods of the gang that fit
   bool enough = false;         // every set has room for its count
   bool reserved_only = false;  // would be enough if nodes reserved for others were open
-  int reachable = 0;           // pods that fit if they were; exact if not `enough`
+  // Exact if not `enough`:
+  int reachable = 0;   // pods that fit if they were
+  int unreserved = 0;  // pods that fit on nodes that are not reserved at all
   // Filled in by price():
   std::int64_t cost = 0;   // sum over sets of the best node's cost
   std::uint32_t rank = 0;  // of the first set's best node, the last tie-break inside a cluster
@@ -58,6 +60,7 @@ struct VenueRoom {
   ClusterId cluster;
   TypeId type;  // of the only set
   int pods = 0;
+  int unreserved = 0;  // on nodes that are not reserved
 };
 
 class Placer {
@@ -96,7 +99,8 @@ class Placer {
   };
   struct Room {
     std::int64_t open = 0;
-    std::int64_t closed = 0;  // on nodes kept for others
+    std::int64_t closed = 0;      // on nodes kept for others
+    std::int64_t unreserved = 0;  // on nodes kept for nobody
   };
   Room room_for(const Ask& ask, int count);  // counted until it is enough
   template <typename Visit>

@@ -199,7 +199,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     reserved_only = reserved_only || view.reserved_only;
     if (view.enough) j.candidates.push_back({&venue, view, {}});
     if (!view.enough && shape.sets.size() == 1)
-      j.rooms.push_back({venue.cluster, venue.types[0], view.reachable});
+      j.rooms.push_back({venue.cluster, venue.types[0], view.reachable, view.unreserved});
   }
   rank_clusters(world, policy, shape, counts, j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not
