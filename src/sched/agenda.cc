@@ -69,11 +69,11 @@ Agenda::QueueState& Agenda::mark(QueueId id) {
 
 /// Lists what this plan may have to look at: whole queues if that is most of what waits, else the
 /// lines that are due or have a chance.
-void Agenda::mark_candidates(World& world) {
+void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
   ++marking_;
   tournament_.clear();
   const std::size_t queues = world.quota.by_name().size();
-  const std::size_t most = 2 * queues + 64;
+  const std::size_t most = lines_for_each_queue * queues + 64;
   dense_ = try_all_ || reserve_open_ || due_ + gains_.lines_at_most(world) > most;
   if (dense_) {
     mark_all(world);
@@ -239,14 +239,17 @@ LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
 }
 
 bool Agenda::is_candidate(const World& world, LineId id) {
-  const LineState& s = lines_[id.index()];
+  LineState& s = lines_[id.index()];
   if (s.failed == epoch_) return false;
+  s.may_evict = true;
   if (!s.due && !(try_all_ && s.tried != plan_)) {
     const Line& line = world.line(id);
     if (!s.parked_at.is_none()) return false;
     const bool reserves =
         reserve_open_ && world.job(s.current).reservation.is_none() && may_reserve(world, id);
-    if (!reserves && !gains_.has_chance(moment(world), line, s.current)) return false;
+    const Gains::Hope hope = gains_.hope_of(moment(world), line, s.current);
+    if (!reserves && !hope.room && !hope.victims) return false;
+    s.may_evict = hope.victims;  // else nothing has changed since the last search
   }
   return !refuse_at_once(world, id);
 }
@@ -300,7 +303,7 @@ bool Agenda::inside_guaranteed(const World& world, const Line& line) const {
 }
 
 bool Agenda::may_evict(const World& world, LineId id) const {
-  if (!may_evict_) return false;
+  if (!may_evict_ || !lines_[id.index()].may_evict) return false;
   const Line& line = world.line(id);
   const int priority = std::min(line.priority, world.quota.cap(line.queue));
   if (inside_guaranteed(world, line)) return true;
@@ -353,6 +356,7 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   if (!opened.empty() || place_free) {
     ++epoch_;
     mark_candidates(world);
+    gains_stale_ = dense_;
   } else {
     for (const LineId line : woken) retry(world, line);
   }
@@ -453,7 +457,7 @@ void Agenda::room_used_up(World& world) {
   gains_stale_ = false;
   gains_.narrow(moment(world));
   (void)gains_.shapes(moment(world));
-  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world);
+  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, 16);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -607,7 +611,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
                try_all_ ? std::vector<JobSlot>{} : world.changes.started);
   world.fleet.gained().clear();
   mark_candidates(world);
-  gains_stale_ = false;
+  gains_stale_ = dense_;  // whole queues: after the first try in vain a closer look pays
   version_seen_ = world.version;
   placed_since_ = false;
   fresh_ = false;

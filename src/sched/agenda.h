@@ -35,6 +35,7 @@ struct LineState {
   Why why = NotTried{};
   Time recheck = Time::never();
   QueueId parked_at;         // quota that said no
+  bool may_evict = true;     // it is worth to look for victims in this plan
   bool inside = false;       // of guaranteed amounts when it was tried
   bool due = false;          // to be tried whether or not nodes gained room
   std::uint64_t moved = 0;   // plan in which `current` is not the first any more
@@ -117,7 +118,7 @@ class Agenda {
 
   // ---- candidates
   LineId best_candidate(World& world);
-  void mark_candidates(World& world);
+  void mark_candidates(World& world, std::size_t lines_for_each_queue = 2);
   void mark_all(World& world);
   QueueState& mark(QueueId queue);
   void offer_bound(const World& world, QueueId queue);

@@ -31,18 +31,6 @@ std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 
   return fits;
 }
 
-std::vector<ReservationId> reservations_in(const World& world, ClusterId cluster, TypeId type) {
-  std::vector<ReservationId> found;
-  for (std::size_t i = 0; i < world.reservations().size(); ++i) {
-    const Reservation& r = world.reservations()[i];
-    if (r.job.is_none() || r.cluster != cluster) continue;
-    const bool here = std::any_of(r.nodes.begin(), r.nodes.end(),
-                                  [&](NodeId id) { return world.fleet.type_of(id) == type; });
-    if (here) found.push_back(ReservationId{static_cast<std::uint32_t>(i)});
-  }
-  return found;
-}
-
 /// Another job of the line has it reserved: it may start although the first of the line does not.
 bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
   if (kept.is_none() || world.reservation(kept).job.is_none()) return false;
@@ -93,14 +81,14 @@ void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<
   for (const VenueRoom& room : rooms) {
     auto& by_type = devices_[room.cluster.index()];
     if (by_type.size() < types_) by_type.resize(types_, 0);
-    known[room.cluster.index() * types_ + room.type.index()] = {true, room.pods, room.unreserved,
+    known[room.cluster.index() * types_ + room.type.index()] = {true, room.unreserved,
                                                                 by_type[room.type.index()]};
   }
 }
 
 /// A bound from what the last try in vain found, the devices gained since and `more_devices`.
 bool Gains::room_for_all(const Moment& at, ShapeId id, ClusterId cluster, TypeId type,
-                         std::int64_t more_devices, bool reserved_too) const {
+                         std::int64_t more_devices) const {
   const std::size_t place = cluster.index() * types_ + type.index();
   if (id.index() >= rooms_.size() || place >= rooms_[id.index()].size()) return true;
   const Room& room = rooms_[id.index()][place];
@@ -108,8 +96,7 @@ bool Gains::room_for_all(const Moment& at, ShapeId id, ClusterId cluster, TypeId
   const Shape& shape = at.world.shapes[id];
   const std::int64_t gained = devices_[cluster.index()][type.index()] - room.devices;
   const PodShapeRec& pod = at.world.shapes.pod(shape.sets[0].pod);
-  return (reserved_too ? room.pods : room.unreserved) + (gained + more_devices) / pod.gpus >=
-         shape.least_pods;
+  return room.pods + (gained + more_devices) / pod.gpus >= shape.least_pods;
 }
 
 void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
@@ -169,6 +156,7 @@ void Gains::list_classes(const Moment& at) {
     most_cpu_ = std::max(most_cpu_, c.cpu);
     most_memory_ = std::max(most_memory_, c.memory);
   }
+  list_kept(at.world);
   places_.clear();
   if (at.may_evict && at.world.lowest_running_priority() < std::numeric_limits<int>::max()) {
     list_places(at);
@@ -202,6 +190,23 @@ Gains::Free Gains::most_of(const std::vector<Free>& nodes) {
   return most;
 }
 
+void Gains::list_kept(const World& world) {
+  kept_.clear();
+  for (std::size_t i = 0; i < world.reservations().size(); ++i) {
+    const Reservation& r = world.reservations()[i];
+    if (r.job.is_none()) continue;
+    const ReservationId id{static_cast<std::uint32_t>(i)};
+    for (const NodeId node : r.nodes) {
+      const ClassId cls = world.fleet.node(node).cls;
+      if (cls.is_none() || world.fleet.gpu_of(cls).whole == 0) continue;
+      const TypeId type = world.fleet.type_of(node);
+      if (kept_.empty() || kept_.back().by != id || kept_.back().type != type)
+        kept_.push_back({id, r.cluster, type, 0});
+      kept_.back().devices += world.fleet.gpu_of(cls).whole;
+    }
+  }
+}
+
 void Gains::list_places(const Moment& at) {
   const Fleet& fleet = at.world.fleet;
   std::vector<NodeId> nodes = nodes_;
@@ -219,7 +224,7 @@ void Gains::list_places(const Moment& at) {
     if (!node.cls.is_none()) by_place[{node.cluster, fleet.type_of(id)}].push_back(id);
   }
   for (const auto& [key, members] : by_place) {
-    Place place{key.first, key.second, {}, {}, reservations_in(at.world, key.first, key.second)};
+    Place place{key.first, key.second, {}, {}};
     std::vector<int> classes;
     for (const NodeId id : members) {
       const Node& node = fleet.node(id);
@@ -309,6 +314,51 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
   return false;
 }
 
+/// Idle on nodes that are reserved there, but open to the asker.
+template <typename Open>
+std::int64_t Gains::reserved_devices(const Moment& at, ClusterId cluster, TypeId type,
+                                     const Open& open) const {
+  std::int64_t devices = 0;
+  for (const Kept& kept : kept_) {
+    if (kept.cluster == cluster && kept.type == type && open(at.world.reservation(kept.by)))
+      devices += kept.devices;
+  }
+  return devices;
+}
+
+/// Could a node of this class matter to the gang? The set needs room for all its pods in this
+/// cluster: idle devices are counted, of reserved nodes only if they may be open to it.
+template <typename Open>
+bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open) const {
+  const Shape& shape = at.world.shapes[id];
+  const Fleet& fleet = at.world.fleet;
+  const NodeClass& c = fleet.node_class(cls);
+  const GpuState& gpu = fleet.gpu(c.gpu);
+  const Cluster& cluster = fleet.cluster(c.cluster);
+  const std::size_t type = fleet.profile(c.profile).type.index();
+  for (const SetRec& set : shape.sets) {
+    const PodShapeRec& pod = at.world.shapes.pod(set.pod);
+    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
+    if (pod.gpus > 0) {
+      const bool share = pod.spec.gpu.is_share();
+      if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
+      // A pool adds tolerations, so the pod alone says nothing there.
+      if (shape.gang.pool.empty() &&
+          !at.cache.match(at.world, at.policy, set.pod, c.profile).allowed) {
+        continue;
+      }
+      if (share || set.least < 2) return true;
+      const std::int64_t kept =
+          reserved_devices(at, c.cluster, fleet.profile(c.profile).type, open);
+      if (by_idle_devices(cluster.unreserved[type], pod.gpus) + kept / pod.gpus < set.least)
+        continue;
+      if (!room_for_all(at, id, c.cluster, fleet.profile(c.profile).type, kept)) continue;
+    }
+    return true;
+  }
+  return false;
+}
+
 /// Room that is too little alone may be enough together with jobs of a lower standing that hold
 /// nodes of the same kind there.
 template <typename Open>
@@ -323,9 +373,6 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
   return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
     const Evictable evictable = at.world.evictable_below(place.cluster, place.type, below);
     if (evictable.pods == 0) return false;
-    const bool reserved_too =
-        std::any_of(place.reservations.begin(), place.reservations.end(),
-                    [&](ReservationId r) { return open(at.world.reservation(r)); });
     const Level* level = nullptr;
     for (const Level& l : place.levels) {
       if (l.up_to < below) level = &l;
@@ -346,8 +393,9 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
         return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
       };
       if (whole && set.least > 1 &&
-          !room_for_all(at, id, place.cluster, place.type, evictable.gpu_milli / 1000 + 1,
-                        reserved_too)) {
+          !room_for_all(at, id, place.cluster, place.type,
+                        evictable.gpu_milli / 1000 + 1 +
+                            reserved_devices(at, place.cluster, place.type, open))) {
         return false;
       }
       if (!one_pod && std::any_of(place.nodes.begin(), place.nodes.end(), open_and_holds))
@@ -360,60 +408,30 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
 
 Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
   const Bounds& b = bounds(at, id);
+  const auto open = [&](const Reservation& r) { return may_open(at, r, id, b); };
+  const auto nothing = [](const Reservation&) { return false; };
   Chance chance = Chance::None;
   if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
     for (const ClassId cls : classes_) {
       const ReservationId kept = at.world.fleet.node_class(cls).reserved;
       if (kept.is_none()) {
-        if (may_hold(at, id, cls, false)) return Chance::Any;
-        if (chance == Chance::None && may_hold(at, id, cls, true)) chance = Chance::Some;
+        if (may_hold(at, id, cls, nothing)) return Chance::Any;
+        if (chance == Chance::None && may_hold(at, id, cls, open)) chance = Chance::Some;
       } else if (chance == Chance::None && may_open(at, at.world.reservation(kept), id, b) &&
-                 may_hold(at, id, cls, true)) {
+                 may_hold(at, id, cls, open)) {
         chance = Chance::Some;
       }
     }
   }
-  const auto open = [&](const Reservation& r) { return may_open(at, r, id, b); };
   if (chance == Chance::None && with_victims(at, id, b.highest_class, open)) chance = Chance::Some;
   return chance;
 }
 
-/// Could a node of this class matter to the gang? The set needs room for all its pods in this
-/// cluster: idle devices are counted, of reserved nodes only if they may be open to it.
-bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, bool reserved_too) const {
-  const Shape& shape = at.world.shapes[id];
-  const Fleet& fleet = at.world.fleet;
-  const NodeClass& c = fleet.node_class(cls);
-  const GpuState& gpu = fleet.gpu(c.gpu);
-  const Cluster& cluster = fleet.cluster(c.cluster);
-  const std::size_t type = fleet.profile(c.profile).type.index();
-  for (const SetRec& set : shape.sets) {
-    const PodShapeRec& pod = at.world.shapes.pod(set.pod);
-    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
-    if (pod.gpus > 0) {
-      const bool share = pod.spec.gpu.is_share();
-      if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;
-      // A pool adds tolerations, so the pod alone says nothing there.
-      if (shape.gang.pool.empty() &&
-          !at.cache.match(at.world, at.policy, set.pod, c.profile).allowed) {
-        continue;
-      }
-      const auto& nodes = reserved_too ? cluster.all[type] : cluster.unreserved[type];
-      if (!share && set.least > 1 && by_idle_devices(nodes, pod.gpus) < set.least) continue;
-      if (set.least > 1 &&
-          !room_for_all(at, id, c.cluster, fleet.profile(c.profile).type, 0, reserved_too))
-        continue;
-    }
-    return true;
-  }
-  return false;
-}
-
-bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) {
-  if (line.shape.index() >= bounds_.size()) return false;
+Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
+  if (line.shape.index() >= bounds_.size()) return {};
   Chance& chance = bounds_[line.shape.index()].chance;
   if (chance == Chance::Maybe) chance = chance_of(at, line.shape);
-  if (chance != Chance::Some) return chance == Chance::Any;
+  if (chance == Chance::None) return {};
   const Job& job = at.world.job(slot);
   const int priority = priority_class(at.world, job, at.policy);
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
@@ -421,17 +439,17 @@ bool Gains::has_chance(const Moment& at, const Line& line, JobSlot slot) {
   const auto open = [&](const Reservation& r) {
     return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
   };
-  if (with_victims(at, line.shape, priority, open)) return true;
-  const auto& reservations = at.world.reservations();
-  const bool any_open = std::any_of(reservations.begin(), reservations.end(), open);
-  return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
+  Hope hope;
+  hope.victims = with_victims(at, line.shape, priority, open);
+  hope.room = chance == Chance::Any;
+  if (hope.room || hope.victims) return hope;
+  hope.room = std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
     const ReservationId kept = at.world.fleet.node_class(cls).reserved;
     if (is_kept_for_line(at.world, kept, job.line)) return true;
-    if (!kept.is_none() &&
-        !may_use_reserved(at.world, at.policy, at.world.reservation(kept), asker))
-      return false;
-    return may_hold(at, line.shape, cls, any_open);
+    if (!kept.is_none() && !open(at.world.reservation(kept))) return false;
+    return may_hold(at, line.shape, cls, open);
   });
+  return hope;
 }
 
 }  // namespace muster::sched

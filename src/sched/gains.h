@@ -49,8 +49,12 @@ class Gains {
   std::size_t lines_at_most(const World& world) const;
   /// Shapes some line of which has a chance.
   const std::vector<ShapeId>& shapes(const Moment& at);
-  /// The first job of the line has a chance.
-  bool has_chance(const Moment& at, const Line& line, JobSlot job);
+  struct Hope {
+    bool room = false;     // it may start
+    bool victims = false;  // it may start if others go
+  };
+  /// Of the first job of the line.
+  Hope hope_of(const Moment& at, const Line& line, JobSlot job);
 
  private:
   enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
@@ -82,11 +86,11 @@ class Gains {
     TypeId type;
     std::vector<Free> nodes;    // as they stand; of many only the most, each amount alone
     std::vector<Level> levels;  // ascending
-    std::vector<ReservationId> reservations;  // of nodes there
   };
 
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
+  void list_kept(const World& world);
   static Free most_of(const std::vector<Free>& nodes);
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
@@ -96,10 +100,14 @@ class Gains {
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
   bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
-  bool may_hold(const Moment& at, ShapeId shape, ClassId cls, bool reserved_too) const;
+  template <typename Open>
+  bool may_hold(const Moment& at, ShapeId shape, ClassId cls, const Open& open) const;
+  template <typename Open>
+  std::int64_t reserved_devices(const Moment& at, ClusterId cluster, TypeId type,
+                                const Open& open) const;
   void count_devices(const Moment& at, const std::vector<NodeId>& nodes);
   bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
-                    std::int64_t more_devices, bool reserved_too) const;
+                    std::int64_t more_devices) const;
   bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape,
                 const Bounds& of) const;
 
@@ -108,13 +116,19 @@ class Gains {
   int most_gpus_ = 0;
   std::int64_t most_cpu_ = 0;
   std::int64_t most_memory_ = 0;
+  struct Kept {
+    ReservationId by;
+    ClusterId cluster;
+    TypeId type;
+    std::int64_t devices = 0;  // idle
+  };
+  std::vector<Kept> kept_;           // by reservations
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees
   struct Room {
     bool known = false;
-    int pods = 0;
-    int unreserved = 0;
+    int pods = 0;              // on nodes that were not reserved
     std::int64_t devices = 0;  // gained there until it was found
   };
   std::vector<std::vector<std::int64_t>> devices_;  // gained so far, [cluster][GPU type]

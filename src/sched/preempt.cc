@@ -79,7 +79,7 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
       rules.has(Rule::PriorityCap)) {
     return;  // the class alone decides: read() takes those who stand lower, as far as asked
   }
-  read_up_to_ = std::numeric_limits<int>::max();
+  read_up_to_ = everybody;
   for (const ClusterId cluster : world.fleet.by_name()) {
     for (const JobSlot slot : world.active_in(cluster)) {
       const Job& job = world.job(slot);
@@ -374,12 +374,22 @@ void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected
   protected_until = std::min(protected_until, last_->protected_until);
 }
 
+/// Of a lower class, on nodes the gang could use.
+bool VictimPool::anybody_in(const Venue& venue, int priority) const {
+  return std::any_of(venue.types.begin(), venue.types.end(), [&](TypeId type) {
+    return type.v == 0 || world_.evictable_below(venue.cluster, type, priority).pods > 0;
+  });
+}
+
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
   result.no_room = world_.quota.guarantor(world_.job(slot).queue).is_none();
+  const int mine = priority_class(world_, world_.job(slot), policy_);
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
+    // For quota it does not matter where a victim runs, for room it does.
+    if (read_up_to_ != everybody && !anybody_in(venue, mine) && !ask.over()) continue;
     look_from(slot, ask.charges, result.protected_until);
     auto found = choose(ask, last_->list, limit, result.no_room);
     if (found && (!result.found || found->lost_gpu_ms < result.found->lost_gpu_ms)) {

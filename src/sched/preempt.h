@@ -89,6 +89,7 @@ class VictimPool {
     std::vector<Suspect> list;
     Time protected_until;
   };
+  bool anybody_in(const Venue& venue, int priority) const;
   void add_suspect(JobSlot job);
   void read(int below);
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
@@ -100,6 +101,7 @@ class VictimPool {
   World& world_;
   const Policy& policy_;
   Time now_;
+  static constexpr int everybody = std::numeric_limits<int>::max();
   int read_up_to_ = std::numeric_limits<int>::min();  // running jobs below this class are listed
   std::vector<Suspect> suspects_;
   std::set<JobSlot> taken_;
