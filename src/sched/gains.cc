@@ -41,8 +41,12 @@ bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
 
 void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
                   const std::vector<JobSlot>& started) {
+  count_idle(at.world, nodes_, left_over_);  // of the last plan's
+  ++plan_;
   nodes_ = std::move(nodes);
   sort_unique(nodes_);
+  gained_.clear();
+  count_idle(at.world, nodes_, gained_);
   new_victims_.clear();
   for (const JobSlot slot : started) {
     const Job& job = at.world.job(slot);
@@ -51,21 +55,27 @@ void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
   }
   sort_unique(new_victims_);
   standings_moved_ = !started.empty() && at.world.quota.any_guarantee();
-  count_devices(at, nodes_);
   list_classes(at);
   list_from_all(at);
 }
 
-void Gains::count_devices(const Moment& at, const std::vector<NodeId>& nodes) {
-  const Fleet& fleet = at.world.fleet;
-  devices_.resize(fleet.cluster_count());
+/// What of the gained nodes' devices is idle now, added up by place.
+void Gains::count_idle(const World& world, const std::vector<NodeId>& nodes, Devices& into) const {
+  const Fleet& fleet = world.fleet;
+  into.resize(fleet.cluster_count());
   for (const NodeId id : nodes) {
     const Node& node = fleet.node(id);
     if (node.cls.is_none()) continue;
-    auto& by_type = devices_[node.cluster.index()];
+    auto& by_type = into[node.cluster.index()];
     if (by_type.size() < fleet.type_count()) by_type.resize(fleet.type_count(), 0);
     by_type[fleet.type_of(id).index()] += fleet.gpu_of(node.cls).whole;
   }
+}
+
+std::int64_t Gains::devices_at(const Devices& devices, ClusterId cluster, TypeId type) {
+  if (cluster.index() >= devices.size()) return 0;
+  const auto& by_type = devices[cluster.index()];
+  return type.index() < by_type.size() ? by_type[type.index()] : 0;
 }
 
 void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<VenueRoom>& rooms) {
@@ -77,12 +87,10 @@ void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<
   if (rooms_.size() <= shape.index()) rooms_.resize(world.shapes.size());
   auto& known = rooms_[shape.index()];
   known.resize(world.fleet.cluster_count() * types_);
-  devices_.resize(world.fleet.cluster_count());
   for (const VenueRoom& room : rooms) {
-    auto& by_type = devices_[room.cluster.index()];
-    if (by_type.size() < types_) by_type.resize(types_, 0);
-    known[room.cluster.index() * types_ + room.type.index()] = {true, room.unreserved,
-                                                                by_type[room.type.index()]};
+    known[room.cluster.index() * types_ + room.type.index()] = {
+        plan_, room.unreserved, devices_at(left_over_, room.cluster, room.type),
+        devices_at(gained_, room.cluster, room.type)};
   }
 }
 
@@ -92,15 +100,17 @@ bool Gains::room_for_all(const Moment& at, ShapeId id, ClusterId cluster, TypeId
   const std::size_t place = cluster.index() * types_ + type.index();
   if (id.index() >= rooms_.size() || place >= rooms_[id.index()].size()) return true;
   const Room& room = rooms_[id.index()][place];
-  if (!room.known || type.index() >= types_) return true;
+  if (room.plan == 0 || type.index() >= types_) return true;
   const Shape& shape = at.world.shapes[id];
-  const std::int64_t gained = devices_[cluster.index()][type.index()] - room.devices;
+  const std::int64_t before = room.plan == plan_ ? room.gained : 0;
+  const std::int64_t gained = devices_at(left_over_, cluster, type) - room.left_over +
+                              devices_at(gained_, cluster, type) - before;
   const PodShapeRec& pod = at.world.shapes.pod(shape.sets[0].pod);
   return room.pods + (gained + more_devices) / pod.gpus >= shape.least_pods;
 }
 
 void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
-  count_devices(at, nodes);
+  count_idle(at.world, nodes, gained_);
   nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
   sort_unique(nodes_);
   list_classes(at);
@@ -378,8 +388,11 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
       if (l.up_to < below) level = &l;
     }
     if (one_pod && level == nullptr) return false;  // no victim on these nodes
-    const std::int64_t idle =
-        at.world.fleet.cluster(place.cluster).idle_of_type[place.type.index()];
+    std::int64_t idle = reserved_devices(at, place.cluster, place.type, open);
+    const auto& unreserved = at.world.fleet.cluster(place.cluster).unreserved[place.type.index()];
+    for (std::size_t whole = 1; whole < unreserved.size(); ++whole)
+      idle += static_cast<std::int64_t>(whole) * unreserved[whole];
+    const std::int64_t devices = idle + evictable.gpu_milli / 1000 + 1;
     return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
       const PodShapeRec& pod = at.world.shapes.pod(set.pod);
       const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
@@ -387,8 +400,7 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
         return pod.cpu <= free.cpu && pod.memory <= free.memory &&
                (!whole || pod.gpus <= free.gpus);
       };
-      if (whole && evictable.gpu_milli + idle < std::int64_t{1000} * pod.gpus * set.least)
-        return false;
+      if (whole && devices < std::int64_t{pod.gpus} * set.least) return false;
       const auto open_and_holds = [&](const Free& free) {
         return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
       };

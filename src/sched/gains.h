@@ -105,7 +105,9 @@ class Gains {
   template <typename Open>
   std::int64_t reserved_devices(const Moment& at, ClusterId cluster, TypeId type,
                                 const Open& open) const;
-  void count_devices(const Moment& at, const std::vector<NodeId>& nodes);
+  using Devices = std::vector<std::vector<std::int64_t>>;  // [cluster][GPU type]
+  void count_idle(const World& world, const std::vector<NodeId>& nodes, Devices& into) const;
+  static std::int64_t devices_at(const Devices& devices, ClusterId cluster, TypeId type);
   bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
                     std::int64_t more_devices) const;
   bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape,
@@ -126,13 +128,17 @@ class Gains {
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees
+  /// What a try in vain found, and what had been gained by then.
   struct Room {
-    bool known = false;
-    int pods = 0;              // on nodes that were not reserved
-    std::int64_t devices = 0;  // gained there until it was found
+    std::uint64_t plan = 0;
+    int pods = 0;  // on nodes that were not reserved
+    std::int64_t left_over = 0;
+    std::int64_t gained = 0;
   };
-  std::vector<std::vector<std::int64_t>> devices_;  // gained so far, [cluster][GPU type]
-  std::vector<std::vector<Room>> rooms_;            // [shape][cluster * types_ + GPU type]
+  Devices left_over_;  // idle after the plan in which it was gained, added up over all plans
+  Devices gained_;     // idle when it was gained in this plan
+  std::uint64_t plan_ = 0;
+  std::vector<std::vector<Room>> rooms_;  // [shape][cluster * types_ + GPU type]
   std::size_t types_ = 0;
   std::vector<Bounds> bounds_;
   std::vector<ShapeId> maybe_;  // shapes whose chance is not None
