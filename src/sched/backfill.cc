@@ -40,11 +40,20 @@ struct Prefix {
   std::size_t order = 0;
 };
 
+/// One set of pods that look at nothing but nodes: room by count is room.
+bool is_simple(const World& world, const Shape& shape) {
+  return shape.sets.size() == 1 && !shape.gang.topology && world.fleet.repelling_pods() == 0 &&
+         !world.shapes.pod(shape.sets[0].pod).relational;
+}
+
 /// A bound from below for each venue: every set alone has room after that many ends. One walk over
 /// the calendar, without touching the world.
 std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
                            const std::vector<int>& counts, const Asker& asker, Calendar& calendar) {
   std::vector<Prefix> found;
+  // Of a simple gang the bound is the answer: later starts than the best need no look.
+  const bool exact = is_simple(placer.world(), shape);
+  Time best = Time::never();
   for (const Venue& venue : venues.all) {
     const std::vector<Departure>& list = calendar.of(venue.cluster);
     std::size_t needed = 0;
@@ -52,24 +61,21 @@ std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& sh
     for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
       RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker);
       std::size_t ended = 0;
-      while (walk.room() < counts[i] && ended < list.size()) walk.release(*list[ended++].pods);
+      while (walk.room() < counts[i] && ended < list.size() && list[ended].end < best)
+        walk.release(*list[ended++].pods);
       possible = walk.room() >= counts[i];
       needed = std::max(needed, ended);
     }
     // Room by count now, but no start: something must end before it makes sense to look again.
     needed = std::max<std::size_t>(needed, 1);
-    if (possible) found.push_back({&venue, needed, list[needed - 1].end, found.size()});
+    if (!possible) continue;
+    found.push_back({&venue, needed, list[needed - 1].end, found.size()});
+    if (exact) best = std::min(best, found.back().start);
   }
   std::sort(found.begin(), found.end(), [](const Prefix& a, const Prefix& b) {
     return a.start != b.start ? a.start < b.start : a.order < b.order;
   });
   return found;
-}
-
-/// One set of pods that look at nothing but nodes: room by count is room.
-bool is_simple(const World& world, const Shape& shape) {
-  return shape.sets.size() == 1 && !shape.gang.topology && world.fleet.repelling_pods() == 0 &&
-         !world.shapes.pod(shape.sets[0].pod).relational;
 }
 
 std::vector<NodeId> nodes_of(const World& world, const std::vector<PodOn>& pods) {

@@ -208,10 +208,10 @@ void Gains::list_kept(const World& world) {
     const ReservationId id{static_cast<std::uint32_t>(i)};
     for (const NodeId node : r.nodes) {
       const ClassId cls = world.fleet.node(node).cls;
-      if (cls.is_none() || world.fleet.gpu_of(cls).whole == 0) continue;
+      if (cls.is_none()) continue;
       const TypeId type = world.fleet.type_of(node);
       if (kept_.empty() || kept_.back().by != id || kept_.back().type != type)
-        kept_.push_back({id, r.cluster, type, 0});
+        kept_.push_back({id, r.cluster, type, 0, {}});
       kept_.back().devices += world.fleet.gpu_of(cls).whole;
     }
   }
@@ -256,6 +256,27 @@ void Gains::list_places(const Moment& at) {
       place.levels.push_back(std::move(level));
     }
     places_.push_back(std::move(place));
+  }
+  count_victims_on_kept(at);
+}
+
+/// Who runs on reserved nodes is of no use as a victim to those the nodes are closed to.
+void Gains::count_victims_on_kept(const Moment& at) {
+  for (Kept& kept : kept_) {
+    const bool asked = std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
+      return place.cluster == kept.cluster && place.type == kept.type;
+    });
+    if (!asked) continue;
+    for (const NodeId id : at.world.reservation(kept.by).nodes) {
+      if (at.world.fleet.type_of(id) != kept.type) continue;
+      for (const PodOn& pod : at.world.fleet.node(id).pods) {
+        const Job& job = at.world.job(pod.job);
+        const bool runs = job.active && !job.active->stopping;
+        if (!runs || !at.world.shapes[job.shape].gang.preemptible) continue;
+        kept.evictable[job.active->counted_at] +=
+            std::int64_t{pod.each} * __builtin_popcount(pod.devices);
+      }
+    }
   }
 }
 
@@ -369,6 +390,19 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open
   return false;
 }
 
+template <typename Open>
+std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, int below,
+                                        const Open& open) const {
+  std::int64_t milli = 0;
+  for (const Kept& kept : kept_) {
+    if (kept.cluster != place.cluster || kept.type != place.type || kept.evictable.empty() ||
+        open(at.world.reservation(kept.by)))
+      continue;
+    for (const auto& [priority, held] : kept.evictable) milli += priority < below ? held : 0;
+  }
+  return milli;
+}
+
 /// Room that is too little alone may be enough together with jobs of a lower standing that hold
 /// nodes of the same kind there.
 template <typename Open>
@@ -392,7 +426,9 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
     const auto& unreserved = at.world.fleet.cluster(place.cluster).unreserved[place.type.index()];
     for (std::size_t whole = 1; whole < unreserved.size(); ++whole)
       idle += static_cast<std::int64_t>(whole) * unreserved[whole];
-    const std::int64_t devices = idle + evictable.gpu_milli / 1000 + 1;
+    const std::int64_t free_by_victims =
+        (evictable.gpu_milli - evictable_on_closed(at, place, below, open)) / 1000 + 1;
+    const std::int64_t devices = idle + free_by_victims;
     return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
       const PodShapeRec& pod = at.world.shapes.pod(set.pod);
       const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
@@ -406,8 +442,7 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
       };
       if (whole && set.least > 1 &&
           !room_for_all(at, id, place.cluster, place.type,
-                        evictable.gpu_milli / 1000 + 1 +
-                            reserved_devices(at, place.cluster, place.type, open))) {
+                        free_by_victims + reserved_devices(at, place.cluster, place.type, open))) {
         return false;
       }
       if (!one_pod && std::any_of(place.nodes.begin(), place.nodes.end(), open_and_holds))

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,10 @@ class Gains {
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
   void list_kept(const World& world);
+  void count_victims_on_kept(const Moment& at);
+  template <typename Open>
+  std::int64_t evictable_on_closed(const Moment& at, const Place& place, int below,
+                                   const Open& open) const;
   static Free most_of(const std::vector<Free>& nodes);
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
@@ -122,7 +127,8 @@ class Gains {
     ReservationId by;
     ClusterId cluster;
     TypeId type;
-    std::int64_t devices = 0;  // idle
+    std::int64_t devices = 0;               // idle
+    std::map<int, std::int64_t> evictable;  // thousandths held there by class, if anybody asks
   };
   std::vector<Kept> kept_;           // by reservations
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately

@@ -68,6 +68,7 @@ class Placer {
   Placer(World& world, FitCache& cache, const Policy& policy)
       : world_(world), cache_(cache), policy_(policy) {}
 
+  const World& world() const { return world_; }
   VenueView view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                  const Asker& asker);
   /// Pods of each set that have room, each set looked at alone, at most `counts`.

@@ -15,8 +15,7 @@ constexpr int tie_bits = 11;  // 2048 ticks = 6.4 GPU milli
 /// While more than half of the fleet is idle a share does not open an idle GPU if one in use will
 /// do: this outweighs the markdown of idle GPUs, which pays only when GPUs are scarce.
 constexpr std::int64_t open_idle_gpu = 6;
-/// A fleet that comes and goes makes ever new states: past this many the memo starts over.
-constexpr std::size_t memo_states_max = std::size_t{1} << 18;
+constexpr std::size_t memo_places = std::size_t{1} << 12;
 
 /// Tries the pod on every distinct GPU it fits on and keeps the best, the fullest GPU first on
 /// ties.
@@ -99,10 +98,10 @@ std::int64_t worth_of(const Mix& mix, const NodeState& node) {
 }
 
 std::int64_t WorthMemo::operator()(const Mix& mix, const NodeState& node) {
-  if (known_.size() >= memo_states_max) known_.clear();
-  const auto [it, fresh] = known_.try_emplace(node, 0);
-  if (fresh) it->second = worth_of(mix, node);
-  return it->second;
+  if (known_.empty()) known_.resize(memo_places);
+  Known& known = known_[NodeStateHash()(node) % memo_places];
+  if (!known.is_known || !(known.state == node)) known = {node, worth_of(mix, node), true};
+  return known.worth;
 }
 
 std::optional<Verdict> judge(Choice choice, const Mix& mix, WorthMemo& memo, const NodeState& node,

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace muster::sched::worth {
@@ -128,15 +127,20 @@ bool stale(const Mix& mix, std::int64_t idle_milli);
 /// Expected amount of the node's idle GPU that coming pods will fill, in ticks (320 = one milli).
 std::int64_t worth_of(const Mix& mix, const NodeState& node);
 
-/// worth_of() remembered by state; drop it together with its mix.
+/// worth_of() remembered by state; drop it together with its mix. A table of fixed size that stays
+/// in the processor's cache: a state that falls on another's place takes it.
 class WorthMemo {
  public:
   std::int64_t operator()(const Mix& mix, const NodeState& node);
   void clear() { known_.clear(); }
-  std::size_t size() const { return known_.size(); }
 
  private:
-  std::unordered_map<NodeState, std::int64_t, NodeStateHash> known_;  // lookup-only
+  struct Known {
+    NodeState state;
+    std::int64_t worth = 0;
+    bool is_known = false;
+  };
+  std::vector<Known> known_;
 };
 
 /// Default is worth; the others are baselines.
