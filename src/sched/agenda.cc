@@ -7,6 +7,12 @@
 #include "sched/preempt.h"
 
 namespace muster::sched {
+namespace {
+
+/// After so many lines without a chance it pays to find out which shapes have one.
+constexpr std::size_t scanned_most = 500;
+
+}  // namespace
 
 const LineState& Agenda::state(LineId line) const {
   static const LineState untried;
@@ -49,6 +55,12 @@ LineId Agenda::best_candidate(World& world) {
     const QueueId id = tournament_.best();
     if (id.is_none()) break;
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
+    if (scanned_ > scanned_most && !looked_closer_ && dense_ && !try_all_ && !reserve_open_) {
+      looked_closer_ = true;
+      (void)gains_.shapes(moment(world));
+      mark_candidates(world, 16);
+      continue;
+    }
     find_candidate(world, id);
   }
   return LineId::none();
@@ -71,6 +83,7 @@ Agenda::QueueState& Agenda::mark(QueueId id) {
 /// lines that are due or have a chance.
 void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
   ++marking_;
+  scanned_ = 0;
   tournament_.clear();
   const std::size_t queues = world.quota.by_name().size();
   const std::size_t most = lines_for_each_queue * queues + 64;
@@ -158,7 +171,7 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   }
   auto scan = q.scan;
   std::optional<Entry> found;
-  for (; scan != world.lines_of(id).end() && !found; ++scan) {
+  for (; scan != world.lines_of(id).end() && !found; ++scan, ++scanned_) {
     LineState& s = lines_[scan->line.index()];
     if (s.moved == plan_) continue;
     s.current = world.first_of(scan->line);
@@ -356,6 +369,7 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   if (!opened.empty() || place_free) {
     ++epoch_;
     mark_candidates(world);
+    looked_closer_ = false;
     gains_stale_ = dense_;
   } else {
     for (const LineId line : woken) retry(world, line);
@@ -611,6 +625,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
                try_all_ ? std::vector<JobSlot>{} : world.changes.started);
   world.fleet.gained().clear();
   mark_candidates(world);
+  looked_closer_ = false;
   gains_stale_ = dense_;  // whole queues: after the first try in vain a closer look pays
   version_seen_ = world.version;
   placed_since_ = false;
