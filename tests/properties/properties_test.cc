@@ -121,7 +121,7 @@ void report(std::uint64_t seed, int lines, const std::string& wrong) {
 }
 
 TEST(Properties, HoldOnRandomHistories) {
-  const std::uint64_t runs = from_environment("MUSTER_PROPERTY_RUNS", 40);
+  const std::uint64_t runs = from_environment("MUSTER_PROPERTY_RUNS", 300);
   const std::uint64_t first = from_environment("MUSTER_PROPERTY_SEED", 1);
   const int lines = static_cast<int>(from_environment("MUSTER_PROPERTY_LINES", 40));
   std::uint64_t left_to_keep = from_environment("MUSTER_PROPERTY_KEEP", 1);
