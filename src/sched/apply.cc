@@ -98,8 +98,7 @@ class Applier {
     if (slot.is_none() || w_.job(slot).active || model::is_final(w_.job(slot).state)) return false;
     const QueueId queue = w_.quota.find_or_make(e.queue);
     if (queue == w_.job(slot).queue) return false;
-    drop_reservation(slot);
-    w_.changes.released = true;
+    give_reservation_back(slot);
     w_.dequeue(slot);
     w_.job(slot).queue = queue;
     w_.enqueue(slot);
@@ -405,11 +404,20 @@ class Applier {
 
   void stop_waiting(JobSlot slot) {
     Job& job = w_.job(slot);
-    if (!job.reservation.is_none()) w_.changes.released = true;
-    drop_reservation(slot);
+    give_reservation_back(slot);
     w_.dequeue(slot);
     w_.eligible_at.erase({job.eligible_at, slot});
     w_.deadlines.erase({job.deadline, slot});
+  }
+
+  /// Not by a plan: the next one looks who can use the nodes and the quota.
+  void give_reservation_back(JobSlot slot) {
+    const Job& job = w_.job(slot);
+    if (job.reservation.is_none()) return;
+    w_.changes.released = true;
+    w_.changes.freed.push_back(job.queue);
+    for (const QueueId extra : job.extra_queues) w_.changes.freed.push_back(extra);
+    drop_reservation(slot);
   }
 
   void drop_reservation(JobSlot slot) {

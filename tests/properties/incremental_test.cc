@@ -1,0 +1,124 @@
+// A plan that looks only at what changed decides as one that looks at everything: on fleets with
+// thousands of jobs, where most lines are not looked at after an event.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <map>
+
+#include "base/prng.h"
+#include "sched/plan.h"
+#include "sim/fleet_generator.h"
+
+namespace muster::properties {
+namespace {
+
+struct Case {
+  const char* name;
+  int occupied_percent;
+  int guaranteed_percent;
+  std::uint64_t seed;
+};
+
+std::string show(const model::Decision& decision) {
+  if (const auto* placed = std::get_if<model::Placed>(&decision)) {
+    std::string text = fmt::format("place {} {}", placed->job, placed->cluster);
+    for (const model::PodPlace& pod : placed->pods) text += " " + pod.node;
+    return text;
+  }
+  if (const auto* stopped = std::get_if<model::Stopped>(&decision))
+    return fmt::format("stop {} for {}", stopped->job, stopped->beneficiary);
+  if (const auto* reserved = std::get_if<model::Reserved>(&decision))
+    return fmt::format("keep {} {} {}", reserved->job, reserved->cluster, reserved->start.ms);
+  if (const auto* dropped = std::get_if<model::ReservationDropped>(&decision))
+    return "drop " + dropped->job;
+  return "give-up " + std::get<model::GivenUp>(decision).job;
+}
+
+std::vector<std::string> show(const sched::Plan& plan) {
+  std::vector<std::string> lines;
+  for (const model::Decision& decision : plan.decisions) lines.push_back(show(decision));
+  return lines;
+}
+
+class Life {
+ public:
+  explicit Life(const Case& c) : draw_(c.seed) {
+    // Remembered use and learned prices belong to one agenda: without them plans can be compared.
+    policy_.node_choice = sched::NodeChoice::BestFit;
+    policy_.half_life = Duration{0};
+    sim::FleetSize size;
+    size.nodes = 60;
+    size.jobs = 3000;
+    size.queues = 20;
+    size.clusters = 4;
+    size.guaranteed_percent = c.guaranteed_percent;
+    const sim::FleetGenerator generator(size, now_);
+    for (const model::Event& event : generator.fleet()) sched::apply(world_, event, policy_);
+    for (const model::Event& event : generator.occupation(c.occupied_percent))
+      sched::apply(world_, event, policy_);
+    generator.jobs(0, size.jobs,
+                   [&](const model::Event& event) { sched::apply(world_, event, policy_); });
+  }
+
+  void plan_both_ways() {
+    sched::World copy(world_);
+    sched::Agenda fresh;
+    const std::vector<std::string> wanted = show(sched::plan(copy, fresh, policy_, now_));
+    const sched::Plan made = sched::plan(world_, agenda_, policy_, now_);
+    ASSERT_EQ(show(made), wanted);
+    for (const model::Decision& decision : made.decisions) {
+      apply(model::to_event(decision));
+      if (const auto* placed = std::get_if<model::Placed>(&decision)) {
+        apply(model::Started{placed->job, placed->attempt});
+        running_[placed->job] = placed->attempt;
+      } else if (const auto* stopped = std::get_if<model::Stopped>(&decision)) {
+        running_.erase(stopped->job);
+        leaving_[stopped->job] = stopped->attempt;
+      }
+    }
+  }
+
+  void one_job_ends() {
+    now_ = now_ + seconds(static_cast<std::int64_t>(draw_.below(60)));
+    const bool leaves = !leaving_.empty() && draw_.chance(50);
+    auto& jobs = leaves ? leaving_ : running_;
+    if (jobs.empty()) return;
+    const auto it = std::next(jobs.begin(), static_cast<std::ptrdiff_t>(draw_.below(jobs.size())));
+    if (leaves) {
+      apply(model::Gone{it->first, it->second});
+    } else {
+      apply(model::Finished{it->first, it->second, true});
+    }
+    jobs.erase(it);
+  }
+
+ private:
+  void apply(model::EventBody body) { sched::apply(world_, {now_, std::move(body)}, policy_); }
+
+  sched::Policy policy_;
+  sched::World world_;
+  sched::Agenda agenda_;
+  Time now_{0};
+  Prng draw_;
+  std::map<std::string, std::uint32_t> running_;
+  std::map<std::string, std::uint32_t> leaving_;
+};
+
+class Incremental : public testing::TestWithParam<Case> {};
+
+TEST_P(Incremental, PlansDecideAsIfEverythingWereLookedAt) {
+  Life life(GetParam());
+  for (int event = 0; event < 100; ++event) {
+    ASSERT_NO_FATAL_FAILURE(life.plan_both_ways()) << "event " << event;
+    life.one_job_ends();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fleets, Incremental,
+                         testing::Values(Case{"Empty", 0, 0, 2}, Case{"Used", 50, 0, 4},
+                                         Case{"Guaranteed", 0, 60, 1}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace muster::properties
