@@ -262,7 +262,8 @@ bool Agenda::is_candidate(const World& world, LineId id) {
         reserve_open_ && world.job(s.current).reservation.is_none() && may_reserve(world, id);
     const Gains::Hope hope = gains_.hope_of(moment(world), line, s.current);
     if (!reserves && !hope.room && !hope.victims) return false;
-    s.may_evict = hope.victims;  // else nothing has changed since the last search
+    // Else nothing has changed since the last search; guarantees move with every start and end.
+    s.may_evict = hope.victims || world.quota.any_guarantee();
   }
   return !refuse_at_once(world, id);
 }

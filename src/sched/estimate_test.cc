@@ -88,7 +88,7 @@ TEST(Estimate, AStoppingJobIsAboutToLeave) {
   desk.plan();
   desk.apply(model::JobCancelled{"new"});
   EXPECT_EQ(expected_end(desk.world, desk.job("new"), desk.policy, desk.now),
-            desk.now + seconds(1));
+            desk.now + seconds(30));
 }
 
 TEST(Estimate, AReservationIsTheEstimate) {
