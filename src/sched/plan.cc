@@ -468,7 +468,7 @@ class Planner {
     std::erase(overdue_, slot);
     JobSlot displaced = JobSlot::none();
     if (!may_reserve(slot, displaced)) return;
-    if (no_nodes_.contains(job.shape)) {
+    if (displaced.is_none() && no_nodes_.contains(job.shape)) {
       wants_nodes_ = true;
       return;
     }
@@ -479,7 +479,8 @@ class Planner {
     const auto fit = earliest_fit(world_, placer_, venues, world_.shapes[job.shape],
                                   {slot, Time::never(), open, model::priority_min - 1}, calendar_);
     if (!fit) {
-      no_nodes_.insert(job.shape);
+      const std::size_t all = agenda_.venues(world_, policy_, job.shape).all.size();
+      if (displaced.is_none() && venues.all.size() == all) no_nodes_.insert(job.shape);
       wants_nodes_ = true;
       return;
     }
