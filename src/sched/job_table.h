@@ -109,6 +109,7 @@ struct Reservation {
 struct RunTimes {
   std::vector<std::int64_t> recent_ms;  // ring of the last eight
   std::size_t next = 0;
+  std::int64_t upper_quartile_ms = 0;
 };
 
 /// Past estimates against what happened.

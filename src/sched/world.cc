@@ -481,6 +481,9 @@ void World::learn_run_time(const Job& job, Duration ran) {
     times.recent_ms[times.next] = ran.ms;
     times.next = (times.next + 1) % 8;
   }
+  std::vector<std::int64_t> sorted = times.recent_ms;
+  std::sort(sorted.begin(), sorted.end());
+  times.upper_quartile_ms = sorted[(sorted.size() * 3 - 1) / 4];
   if (before && learned_run_time(job)->ms >= before->ms) return;
   // Who is expected to run shorter may now leave in time for a reservation.
   const auto waiting = lines_by_first_.find({job.user, job.name});
@@ -491,9 +494,7 @@ void World::learn_run_time(const Job& job, Duration ran) {
 std::optional<Duration> World::learned_run_time(const Job& job) const {
   const auto it = run_times_.find({job.user, job.name});
   if (it == run_times_.end()) return std::nullopt;
-  std::vector<std::int64_t> sorted = it->second.recent_ms;
-  std::sort(sorted.begin(), sorted.end());
-  return Duration{sorted[(sorted.size() * 3 - 1) / 4]};
+  return Duration{it->second.upper_quartile_ms};
 }
 
 // ----------------------------------------------------------------------------------------------
