@@ -46,7 +46,7 @@ page() {
   for name in plan growth fgd; do
     if [ -f "out/bench-$name.txt" ]; then
       printf '\n## make bench-%s\n\n```\n' "$name"
-      cat "out/bench-$name.txt"
+      sed "s/ *$//" "out/bench-$name.txt"
       echo '```'
     fi
   done
