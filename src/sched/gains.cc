@@ -82,6 +82,7 @@ void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<
   if (rooms.empty()) return;
   const PodShapeRec& pod = world.shapes.pod(world.shapes[shape].sets[0].pod);
   if (pod.gpus == 0 || pod.spec.gpu.is_share() || world.shapes[shape].least_pods < 2) return;
+  if (!world.shapes[shape].gang.pool.empty()) return;  // two pools may share one place
   if (types_ != world.fleet.type_count()) rooms_.clear();
   types_ = world.fleet.type_count();
   if (rooms_.size() <= shape.index()) rooms_.resize(world.shapes.size());
