@@ -7,6 +7,7 @@
 // device beyond the whole of it can only be our own mistake.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -459,6 +460,31 @@ void check_job(const World& world, JobSlot slot, Finding& found) {
   }
 }
 
+/// Who may be evicted where, counted again from the jobs.
+void check_evictable(const World& world, Finding& found) {
+  std::map<std::pair<ClusterId, TypeId>, std::int64_t> milli;
+  std::size_t running = 0;
+  for (std::size_t i = 0; i < world.job_count(); ++i) {
+    const Job& job = world.job(id_at<JobSlot>(i));
+    if (!job.active || job.active->stopping || !world.shapes[job.shape].gang.preemptible) continue;
+    ++running;
+    for (std::size_t p = 0; p < job.active->pods.size(); ++p) {
+      const PodOn& pod = job.active->pods[p];
+      milli[{job.active->cluster, job.active->counted[p]}] +=
+          std::int64_t{pod.each} * __builtin_popcount(pod.devices);
+    }
+  }
+  std::size_t listed = 0;
+  for (const auto& [priority, jobs] : world.running_by_class()) listed += jobs.size();
+  found.expect(listed == running, "{} jobs may be evicted, {} are listed", running, listed);
+  for (const auto& [place, sum] : milli) {
+    const Evictable counted =
+        world.evictable_below(place.first, place.second, std::numeric_limits<int>::max());
+    found.expect(counted.gpu_milli == sum, "cluster {}: {} thousandths may be evicted, {} counted",
+                 world.fleet.cluster(place.first).spec.name, sum, counted.gpu_milli);
+  }
+}
+
 void check_lines(const World& world, Finding& found) {
   std::size_t waiting = 0;
   std::size_t ranked = 0;
@@ -473,6 +499,12 @@ void check_lines(const World& world, Finding& found) {
     }
     if (line.jobs.empty()) continue;
     ++filled;
+    const auto& peers = world.lines_of_shape(line.shape);
+    found.expect(line.at_in_shape < peers.size() && peers[line.at_in_shape] == id,
+                 "line {}: its shape does not list it", i);
+    const Job& first = world.job(world.first_of(id));
+    found.expect(line.first_of == std::pair(first.user, first.name),
+                 "line {}: is listed under another job than its first", i);
     found.expect(world.lines_of(line.queue).contains(world.rank_of(id)),
                  "line {}: queue {} does not rank it", i, world.quota[line.queue].name);
   }
@@ -552,8 +584,8 @@ void check_reservations(const World& world, Finding& found) {
 
 std::string check(const World& world) {
   Finding found;
-  for (const auto part : {check_jobs, check_lines, check_timers, check_reservations, check_pods,
-                          check_fleet, check_quota}) {
+  for (const auto part : {check_jobs, check_lines, check_evictable, check_timers,
+                          check_reservations, check_pods, check_fleet, check_quota}) {
     part(world, found);
     if (found.any()) break;
   }

@@ -307,7 +307,6 @@ void Fleet::join_class(NodeId id) {
   if (cluster.buckets.size() <= type) {
     cluster.buckets.resize(type + 1);
     cluster.unreserved.resize(type + 1);
-    cluster.idle_of_type.resize(type + 1, 0);
     cluster.all.resize(type + 1);
   }
   if (found.is_none()) {
@@ -347,7 +346,6 @@ void Fleet::join_class(NodeId id) {
   count_totals(profile, +1);
   totals_.idle_gpu_milli += gpu_states_[gpu].total;
   cluster.idle_gpu_milli += gpu_states_[gpu].total;
-  cluster.idle_of_type[type] += gpu_states_[gpu].total;
   cluster.gpu_milli += std::int64_t{profile.gpus} * 1000;
 }
 
@@ -366,7 +364,6 @@ void Fleet::leave_class(NodeId id) {
   count_totals(profile, -1);
   totals_.idle_gpu_milli -= gpu_states_[c.gpu].total;
   cluster.idle_gpu_milli -= gpu_states_[c.gpu].total;
-  cluster.idle_of_type[profile.type.index()] -= gpu_states_[c.gpu].total;
   cluster.gpu_milli -= std::int64_t{profile.gpus} * 1000;
   if (--c.size > 0) {
     if (node.rank == c.first_rank) c.first_rank = nodes_[first_member(old).index()].rank;

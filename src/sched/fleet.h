@@ -93,9 +93,8 @@ struct Cluster {
   std::unordered_map<std::string, NodeId> by_name;  // lookup-only
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;
-  std::int64_t gpu_milli = 0;              // of usable nodes
-  std::vector<std::int64_t> idle_of_type;  // idle thousandths by GPU type
-  std::vector<ProfileId> profiles;         // ever used by its nodes
+  std::int64_t gpu_milli = 0;       // of usable nodes
+  std::vector<ProfileId> profiles;  // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
   /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.

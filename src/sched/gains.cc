@@ -1,7 +1,6 @@
 #include "sched/gains.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "sched/estimate.h"
@@ -29,6 +28,14 @@ std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 
         std::int64_t{nodes[whole]} * static_cast<std::int64_t>(whole / static_cast<unsigned>(gpus));
   }
   return fits;
+}
+
+/// Its class, if its job may have to go for somebody.
+std::optional<int> evictable_class(const World& world, const PodOn& pod) {
+  const Job& job = world.job(pod.job);
+  const bool runs = job.active && !job.active->stopping;
+  if (!runs || !world.shapes[job.shape].gang.preemptible) return std::nullopt;
+  return job.active->counted_at;
 }
 
 /// Another job of the line has it reserved: it may start although the first of the line does not.
@@ -90,7 +97,7 @@ void Gains::remember_rooms(const World& world, ShapeId shape, const std::vector<
   known.resize(world.fleet.cluster_count() * types_);
   for (const VenueRoom& room : rooms) {
     known[room.cluster.index() * types_ + room.type.index()] = {
-        plan_, room.unreserved, devices_at(left_over_, room.cluster, room.type),
+        plan_, room.pods, devices_at(left_over_, room.cluster, room.type),
         devices_at(gained_, room.cluster, room.type)};
   }
 }
@@ -223,12 +230,7 @@ void Gains::list_places(const Moment& at) {
   std::vector<NodeId> nodes = nodes_;
   nodes.insert(nodes.end(), new_victims_.begin(), new_victims_.end());
   sort_unique(nodes);
-  const auto class_of = [&](const PodOn& pod) -> std::optional<int> {
-    const Job& job = at.world.job(pod.job);
-    const bool runs = job.active && !job.active->stopping;
-    if (!runs || !at.world.shapes[job.shape].gang.preemptible) return std::nullopt;
-    return job.active->counted_at;
-  };
+  const auto class_of = [&](const PodOn& pod) { return evictable_class(at.world, pod); };
   std::map<std::pair<ClusterId, TypeId>, std::vector<NodeId>> by_place;
   for (const NodeId id : nodes) {
     const Node& node = fleet.node(id);
@@ -271,11 +273,8 @@ void Gains::count_victims_on_kept(const Moment& at) {
     for (const NodeId id : at.world.reservation(kept.by).nodes) {
       if (at.world.fleet.type_of(id) != kept.type) continue;
       for (const PodOn& pod : at.world.fleet.node(id).pods) {
-        const Job& job = at.world.job(pod.job);
-        const bool runs = job.active && !job.active->stopping;
-        if (!runs || !at.world.shapes[job.shape].gang.preemptible) continue;
-        kept.evictable[job.active->counted_at] +=
-            std::int64_t{pod.each} * __builtin_popcount(pod.devices);
+        if (const auto cls = evictable_class(at.world, pod))
+          kept.evictable[*cls] += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
       }
     }
   }

@@ -74,7 +74,6 @@ VenueView Placer::view(const Venue& venue, const Shape& shape, const std::vector
     v.enough = v.enough && room.open >= counts[i];
     enough_if_open = enough_if_open && room.open + room.closed >= counts[i];
     v.unreserved += static_cast<int>(std::min<std::int64_t>(room.unreserved, counts[i]));
-    v.reachable += static_cast<int>(std::min<std::int64_t>(room.open + room.closed, counts[i]));
   }
   v.reserved_only = !v.enough && enough_if_open;
   return v;

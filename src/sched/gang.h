@@ -46,21 +46,18 @@ struct VenueView {
   int placeable = 0;           // pods of the gang that fit
   bool enough = false;         // every set has room for its count
   bool reserved_only = false;  // would be enough if nodes reserved for others were open
-  // Exact if not `enough`:
-  int reachable = 0;   // pods that fit if they were
-  int unreserved = 0;  // pods that fit on nodes that are not reserved at all
+  int unreserved = 0;          // pods that fit on nodes reserved for nobody; exact if not `enough`
   // Filled in by price():
   std::int64_t cost = 0;   // sum over sets of the best node's cost
   std::uint32_t rank = 0;  // of the first set's best node, the last tie-break inside a cluster
   ClassId best;            // of the first set
 };
 
-/// What a try in vain found: at most so many pods of the gang fit there now, for anybody.
+/// What a try in vain found: so many pods of the gang fit there on nodes reserved for nobody.
 struct VenueRoom {
   ClusterId cluster;
   TypeId type;  // of the only set
   int pods = 0;
-  int unreserved = 0;  // on nodes that are not reserved
 };
 
 class Placer {

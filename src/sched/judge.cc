@@ -60,13 +60,6 @@ bool is_promised(const World& world, const Job& job, const Venues& venues, const
   return r.preempting && venue.cluster == r.cluster && venues.least[venue.charges] == r.charges;
 }
 
-const Venue* promised_venue(const World& world, const Job& job, const Venues& venues) {
-  for (const Venue& venue : venues.all) {
-    if (is_promised(world, job, venues, venue)) return &venue;
-  }
-  return nullptr;
-}
-
 /// What quota says to a gang, asked once for all venues that charge the same.
 class QuotaAnswers {
  public:
@@ -185,7 +178,9 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   bool reserved_only = false;
   bool all_over = true;
   QuotaAnswers quota(world, agenda.capacity, policy, asker, venues, counts);
-  const bool promised = promised_venue(world, job, venues) != nullptr;
+  const bool promised = std::any_of(venues.all.begin(), venues.all.end(), [&](const Venue& venue) {
+    return is_promised(world, job, venues, venue);
+  });
   for (const Venue& venue : venues.all) {
     // Others went so that it can start there: elsewhere it might stand no higher than they did.
     if (promised && !is_promised(world, job, venues, venue)) continue;
@@ -199,7 +194,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     reserved_only = reserved_only || view.reserved_only;
     if (view.enough) j.candidates.push_back({&venue, view, {}});
     if (!view.enough && shape.sets.size() == 1)
-      j.rooms.push_back({venue.cluster, venue.types[0], view.reachable, view.unreserved});
+      j.rooms.push_back({venue.cluster, venue.types[0], view.unreserved});
   }
   rank_clusters(world, policy, shape, counts, j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not

@@ -13,9 +13,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#if __has_include("sched/whatif.h")
 #include "sched/whatif.h"
-#endif
 
 namespace muster::sim {
 namespace {
@@ -261,11 +259,9 @@ NoMeasure EngineRun::say_no() {
     times.push_back(ask(spec, why));
     if (!std::holds_alternative<sched::Infeasible>(why) && m.wrong.empty())
       m.wrong = fmt::format("{} has verdict {}", spec.id, why.index());
-#if __has_include("sched/whatif.h")
     const Stopwatch watch;
     keep(sched::what_if(world_, agenda_, policy_, world_.find_job(spec.id), now_).size());
     m.counterfactuals_ms = std::max(m.counterfactuals_ms, watch.seconds() * 1e3);
-#endif
     apply_untimed(model::JobCancelled{spec.id});
     plan_and_apply();
     start_placed();
