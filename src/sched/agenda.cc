@@ -163,6 +163,7 @@ template <typename Wanted>
 std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, const Wanted& wanted,
                                                   bool drop) {
   QueueState& q = queues_[id.index()];
+  const bool fifo = world.quota[id].strategy == model::Strategy::Fifo;
   if (!q.all) {
     std::size_t at = q.at;
     while (at < q.list.size() && !wanted(q.list[at])) ++at;
@@ -171,9 +172,11 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   }
   auto scan = q.scan;
   std::optional<Entry> found;
+  const bool by_chance = !try_all_ && !reserve_open_ && !fifo;
   for (; scan != world.lines_of(id).end() && !found; ++scan, ++scanned_) {
     LineState& s = lines_[scan->line.index()];
     if (s.moved == plan_) continue;
+    if (by_chance && !s.due && !gains_.has_chance(moment(world), scan->shape)) continue;
     s.current = world.first_of(scan->line);
     const Entry entry{scan->priority, scan->seq, scan->line, s.current};
     if (wanted(entry)) {
@@ -562,7 +565,7 @@ void Agenda::take_changes(World& world) {
       make_due(world.lines_of(in).begin()->line);
     }
     LineState& s = lines_[id.index()];
-    gains_.forget_shape(world.line(id).shape);
+    gains_.line_changed(moment(world), id);
     if (world.line(id).jobs.empty()) {
       unpark(id);
       s.current = JobSlot::none();
@@ -576,7 +579,7 @@ void Agenda::take_changes(World& world) {
     make_due(id);
   }
   for (const LineId id : world.changes.again) {
-    gains_.forget_shape(world.line(id).shape);
+    gains_.line_changed(moment(world), id);
     if (!world.line(id).jobs.empty()) make_due(id);
   }
   for (const QueueId queue : world.changes.freed) {

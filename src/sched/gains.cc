@@ -149,8 +149,13 @@ const std::vector<ShapeId>& Gains::shapes(const Moment& at) {
   return maybe_;
 }
 
-void Gains::forget_shape(ShapeId shape) {
-  if (shape.index() < bounds_.size()) bounds_[shape.index()].known = false;
+void Gains::line_changed(const Moment& at, LineId id) {
+  const Line& line = at.world.line(id);
+  if (line.shape.index() >= bounds_.size()) return;
+  Bounds& b = bounds_[line.shape.index()];
+  if (!line.jobs.empty()) widen(b, at, id);
+  // Bounds only widen by this; now and then they are read anew.
+  b.known = b.known && ++b.widened < 16;
 }
 
 void Gains::rule_out(ShapeId shape) {
@@ -320,12 +325,14 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
     b.least_cpu = std::min(b.least_cpu, pod.cpu);
     b.least_memory = std::min(b.least_memory, pod.memory);
   }
-  for (const LineId line : at.world.lines_of_shape(id)) {
-    const Job& job = at.world.job(at.world.first_of(line));
-    b.least_run_ms = std::min(b.least_run_ms, expected_run_time(at.world, job, at.policy).ms);
-    b.highest_class = std::max(b.highest_class, priority_class(at.world, job, at.policy));
-  }
+  for (const LineId line : at.world.lines_of_shape(id)) widen(b, at, line);
   return b;
+}
+
+void Gains::widen(Bounds& b, const Moment& at, LineId line) {
+  const Job& job = at.world.job(at.world.first_of(line));
+  b.least_run_ms = std::min(b.least_run_ms, expected_run_time(at.world, job, at.policy).ms);
+  b.highest_class = std::max(b.highest_class, priority_class(at.world, job, at.policy));
 }
 
 /// Nodes kept for another job may be open to some line of the shape.
@@ -474,11 +481,16 @@ Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
   return chance;
 }
 
+bool Gains::has_chance(const Moment& at, ShapeId shape) {
+  if (shape.index() >= bounds_.size()) return false;
+  Chance& chance = bounds_[shape.index()].chance;
+  if (chance == Chance::Maybe) chance = chance_of(at, shape);
+  return chance != Chance::None;
+}
+
 Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
-  if (line.shape.index() >= bounds_.size()) return {};
-  Chance& chance = bounds_[line.shape.index()].chance;
-  if (chance == Chance::Maybe) chance = chance_of(at, line.shape);
-  if (chance == Chance::None) return {};
+  if (!has_chance(at, line.shape)) return {};
+  const Chance chance = bounds_[line.shape.index()].chance;
   const Job& job = at.world.job(slot);
   const int priority = priority_class(at.world, job, at.policy);
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,

@@ -33,8 +33,8 @@ class Gains {
   void add(const Moment& at, const std::vector<NodeId>& nodes);
   /// Some of it was used up, or rights have changed: fewer have a chance.
   void narrow(const Moment& at);
-  /// The lines of this shape have changed.
-  void forget_shape(ShapeId shape);
+  /// It has another first job, or that one is expected to run for another time.
+  void line_changed(const Moment& at, LineId line);
   void forget_all() {
     bounds_.clear();
     rooms_.clear();
@@ -54,6 +54,8 @@ class Gains {
     bool room = false;     // it may start
     bool victims = false;  // it may start if others go
   };
+  /// Some line of the shape has one.
+  bool has_chance(const Moment& at, ShapeId shape);
   /// Of the first job of the line.
   Hope hope_of(const Moment& at, const Line& line, JobSlot job);
 
@@ -62,6 +64,7 @@ class Gains {
   /// Of a shape's lines: may be too generous, never too narrow.
   struct Bounds {
     bool known = false;
+    std::uint8_t widened = 0;  // times since it was read from all lines
     Chance chance = Chance::None;
     std::uint8_t least_gpus = 0;  // of one pod, 0 for shares
     int highest_class = std::numeric_limits<int>::min();
@@ -102,6 +105,7 @@ class Gains {
   void list_from_all(const Moment& at);
   bool is_worth_a_look(const Moment& at, const Bounds& of) const;
   const Bounds& bounds(const Moment& at, ShapeId shape);
+  static void widen(Bounds& bounds, const Moment& at, LineId line);
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
   bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;

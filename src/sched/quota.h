@@ -46,6 +46,8 @@ struct QueueNode {
   std::uint32_t weight = 1;
   model::Strategy strategy = model::Strategy::Backfill;
   int priority_cap = 1'000'000'000;
+  int cap = 1'000'000'000;  // the lowest on the way up
+  QueueId guarantor;        // the lowest on the way up with a guarantee
   std::vector<LimitRec> limits;          // by resource
   std::vector<std::int64_t> use;         // by resource
   std::vector<std::int64_t> held;        // by resource, see above
@@ -73,7 +75,7 @@ class QuotaTree {
   std::size_t size() const { return nodes_.size(); }
   static constexpr QueueId root() { return QueueId{0}; }
   /// The lowest priority cap on the way up.
-  int cap(QueueId queue) const;
+  int cap(QueueId queue) const { return nodes_[queue.index()].cap; }
   /// Some queue has a guaranteed amount.
   bool any_guarantee() const { return guarantees_ > 0; }
   const std::vector<QueueId>& by_name() const { return by_name_; }
@@ -92,7 +94,7 @@ class QuotaTree {
   /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
   bool inside_guaranteed(QueueId queue, const Charges& charges) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.
-  QueueId guarantor(QueueId queue) const;
+  QueueId guarantor(QueueId queue) const { return nodes_[queue.index()].guarantor; }
 
   /// Weighted dominant share in units of 2^-32; weight 0 gives the largest value there is.
   std::uint64_t share(QueueId queue, const Capacity& capacity, Time now,
@@ -102,6 +104,7 @@ class QuotaTree {
   QueueNode& node(QueueId id) { return nodes_[id.index()]; }
   void grow(QueueNode& node);
   void update_held(QueueId queue, std::size_t resource);
+  void inherit(QueueId queue);
   void rank_names();
   QueueId tree_root(const std::string& tree);
   void adopt(QueueId child, QueueId parent);
