@@ -57,8 +57,7 @@ LineId Agenda::best_candidate(World& world) {
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
     if (scanned_ > scanned_most && !looked_closer_ && dense_ && !try_all_ && !reserve_open_) {
       looked_closer_ = true;
-      (void)gains_.shapes(moment(world));
-      mark_candidates(world, 16);
+      mark_candidates(world, true);
       continue;
     }
     find_candidate(world, id);
@@ -81,14 +80,18 @@ Agenda::QueueState& Agenda::mark(QueueId id) {
 
 /// Lists what this plan may have to look at: whole queues if that is most of what waits, else the
 /// lines that are due or have a chance.
-void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
+void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
   tournament_.clear();
-  const std::size_t queues = world.quota.by_name().size();
-  const std::size_t most = lines_for_each_queue * queues + 64;
-  dense_ = try_all_ || reserve_open_ || due_ + gains_.lines_at_most(world) > most;
-  if (dense_) {
+  const std::size_t most = (closer ? 16 : 2) * world.quota.by_name().size() + 64;
+  std::optional<std::vector<LineId>> with_chance;
+  dense_ = try_all_ || reserve_open_ || due_ > most;
+  if (!dense_ && (closer || gains_.lines_at_most(world) <= most)) {
+    with_chance = gains_.lines(moment(world), most);
+  }
+  if (!with_chance) {
+    dense_ = true;
     mark_all(world);
     return;
   }
@@ -107,10 +110,8 @@ void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
   };
   std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
   for (const LineId id : due_list_) add(id);
-  for (const ShapeId shape : gains_.shapes(moment(world))) {
-    for (const LineId id : world.lines_of_shape(shape)) {
-      if (lines_[id.index()].failed != epoch_) add(id);
-    }
+  for (const LineId id : *with_chance) {
+    if (lines_[id.index()].failed != epoch_) add(id);
   }
   std::sort(marked.begin(), marked.end());
   marked.erase(std::unique(marked.begin(), marked.end()), marked.end());
@@ -474,8 +475,7 @@ void Agenda::room_used_up(World& world) {
   if (!gains_stale_ || gains_.none()) return;
   gains_stale_ = false;
   gains_.narrow(moment(world));
-  (void)gains_.shapes(moment(world));
-  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, 16);
+  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, true);
 }
 
 // ----------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class Agenda {
 
   // ---- candidates
   LineId best_candidate(World& world);
-  void mark_candidates(World& world, std::size_t lines_for_each_queue = 2);
+  void mark_candidates(World& world, bool closer = false);
   void mark_all(World& world);
   QueueState& mark(QueueId queue);
   void offer_bound(const World& world, QueueId queue);

@@ -140,22 +140,46 @@ std::size_t Gains::lines_at_most(const World& world) const {
   return lines;
 }
 
-const std::vector<ShapeId>& Gains::shapes(const Moment& at) {
+std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t most) {
+  std::vector<LineId> found;
   std::erase_if(maybe_, [&](ShapeId shape) {
-    Bounds& b = bounds_[shape.index()];
-    if (b.chance == Chance::Maybe) b.chance = chance_of(at, shape);
-    return b.chance == Chance::None;
+    if (found.size() > most) return false;  // too many already: no need to know
+    if (!has_chance(at, shape)) return true;
+    add_lines(at, shape, found);
+    return false;
   });
-  return maybe_;
+  if (found.size() > most) return std::nullopt;
+  return found;
+}
+
+void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) const {
+  const Bounds& b = bounds_[id.index()];
+  if (b.chance == Chance::Any || !b.known || at.world.quota.any_guarantee()) {
+    const std::vector<LineId>& all = at.world.lines_of_shape(id);
+    to.insert(to.end(), all.begin(), all.end());
+    return;
+  }
+  const Closed& closed = at.world.shapes[id].least_pods > 1 ? closed_to_gangs_ : closed_to_pods_;
+  for (const Outline& o : b.outlines) {
+    if (o.run_ms > closed.after_ms && b.highest_class <= closed.up_to) break;
+    if (o.run_ms <= closed.after_ms || o.priority > closed.up_to) to.push_back(o.line);
+  }
+  to.insert(to.end(), b.changed.begin(), b.changed.end());
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto [from, end] = std::equal_range(near_holders_.begin(), near_holders_.end(),
+                                            std::pair{id, LineId::none()}, less);
+  for (auto near = from; near != end; ++near) to.push_back(near->second);
 }
 
 void Gains::line_changed(const Moment& at, LineId id) {
   const Line& line = at.world.line(id);
   if (line.shape.index() >= bounds_.size()) return;
   Bounds& b = bounds_[line.shape.index()];
-  if (!line.jobs.empty()) widen(b, at, id);
+  if (line.jobs.empty() || !b.known) return;
+  widen(b, outline(at, id));
+  b.changed.push_back(id);
   // Bounds only widen by this; now and then they are read anew.
-  b.known = b.known && ++b.widened < 16;
+  b.known = b.changed.size() < 16;
 }
 
 void Gains::rule_out(ShapeId shape) {
@@ -180,10 +204,52 @@ void Gains::list_classes(const Moment& at) {
     most_memory_ = std::max(most_memory_, c.memory);
   }
   list_kept(at.world);
+  list_near_holders(at.world);
   places_.clear();
   if (at.may_evict && at.world.lowest_running_priority() < std::numeric_limits<int>::max()) {
     list_places(at);
   }
+  list_closed(at);
+}
+
+/// Few, if any: who holds a reservation is most often the first of its queue.
+void Gains::list_near_holders(const World& world) {
+  near_holders_.clear();
+  for (const Reservation& r : world.reservations()) {
+    if (r.job.is_none()) continue;
+    const Job& holder = world.job(r.job);
+    if (!holder.line.is_none()) near_holders_.emplace_back(holder.shape, holder.line);
+    if (r.preempting) continue;
+    for (const LineRank& rank : world.lines_of(holder.queue)) {
+      if (rank.line == holder.line) break;
+      near_holders_.emplace_back(rank.shape, rank.line);
+    }
+  }
+  sort_unique(near_holders_);
+}
+
+/// A pod alone needs one of the changed nodes; a gang may count on all nodes of the same kind.
+void Gains::list_closed(const Moment& at) {
+  closed_to_pods_ = closed_to_gangs_ = {};
+  const auto opens = [&](Closed& closed, const Reservation& r) {
+    if (r.job.is_none() || r.preempting) return;
+    const int priority = priority_class(at.world, at.world.job(r.job), at.policy);
+    closed.after_ms = std::max(closed.after_ms, (r.start - at.now).ms);
+    closed.up_to = std::min(closed.up_to, priority);
+  };
+  const Fleet& fleet = at.world.fleet;
+  for (const ClassId cls : classes_) {
+    const NodeClass& c = fleet.node_class(cls);
+    if (!c.reserved.is_none()) opens(closed_to_pods_, at.world.reservation(c.reserved));
+    for (const Kept& kept : kept_) {
+      if (kept.cluster == c.cluster && kept.type == fleet.profile(c.profile).type)
+        opens(closed_to_gangs_, at.world.reservation(kept.by));
+    }
+  }
+  if (places_.empty()) return;
+  const int lowest = at.world.lowest_running_priority();
+  closed_to_pods_.up_to = std::min(closed_to_pods_.up_to, lowest);
+  closed_to_gangs_.up_to = std::min(closed_to_gangs_.up_to, lowest);
 }
 
 template <typename Leaves>
@@ -213,11 +279,16 @@ Gains::Free Gains::most_of(const std::vector<Free>& nodes) {
   return most;
 }
 
+/// In the clusters of the changed nodes: nobody asks about others.
 void Gains::list_kept(const World& world) {
   kept_.clear();
+  std::vector<bool> asked(world.fleet.cluster_count(), false);
+  for (const auto* nodes : {&nodes_, &new_victims_}) {
+    for (const NodeId node : *nodes) asked[world.fleet.node(node).cluster.index()] = true;
+  }
   for (std::size_t i = 0; i < world.reservations().size(); ++i) {
     const Reservation& r = world.reservations()[i];
-    if (r.job.is_none()) continue;
+    if (r.job.is_none() || !asked[r.cluster.index()]) continue;
     const ReservationId id{static_cast<std::uint32_t>(i)};
     for (const NodeId node : r.nodes) {
       const ClassId cls = world.fleet.node(node).cls;
@@ -325,14 +396,24 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
     b.least_cpu = std::min(b.least_cpu, pod.cpu);
     b.least_memory = std::min(b.least_memory, pod.memory);
   }
-  for (const LineId line : at.world.lines_of_shape(id)) widen(b, at, line);
+  for (const LineId line : at.world.lines_of_shape(id)) {
+    b.outlines.push_back(outline(at, line));
+    widen(b, b.outlines.back());
+  }
+  std::sort(b.outlines.begin(), b.outlines.end(),
+            [](const Outline& x, const Outline& y) { return x.run_ms < y.run_ms; });
   return b;
 }
 
-void Gains::widen(Bounds& b, const Moment& at, LineId line) {
+Gains::Outline Gains::outline(const Moment& at, LineId line) {
   const Job& job = at.world.job(at.world.first_of(line));
-  b.least_run_ms = std::min(b.least_run_ms, expected_run_time(at.world, job, at.policy).ms);
-  b.highest_class = std::max(b.highest_class, priority_class(at.world, job, at.policy));
+  return {expected_run_time(at.world, job, at.policy).ms, priority_class(at.world, job, at.policy),
+          line};
+}
+
+void Gains::widen(Bounds& b, const Outline& by) {
+  b.least_run_ms = std::min(b.least_run_ms, by.run_ms);
+  b.highest_class = std::max(b.highest_class, by.priority);
 }
 
 /// Nodes kept for another job may be open to some line of the shape.
@@ -344,12 +425,9 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
   if (r.preempting) return false;
   if (at.now + Duration{of.least_run_ms} <= r.start) return true;
   if (priority_class(at.world, holder, at.policy) < of.highest_class) return true;
-  // Lines before the holder in its own queue, few if any.
-  for (const LineRank& rank : at.world.lines_of(holder.queue)) {
-    if (rank.line == holder.line) break;
-    if (at.world.line(rank.line).shape == shape) return true;
-  }
-  return false;
+  const auto near =
+      std::lower_bound(near_holders_.begin(), near_holders_.end(), std::pair{shape, LineId{0}});
+  return near != near_holders_.end() && near->first == shape;
 }
 
 /// Idle on nodes that are reserved there, but open to the asker.

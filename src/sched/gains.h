@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,8 +49,8 @@ class Gains {
   bool none() const { return maybe_.empty(); }
   /// Lines of the shapes that may have a chance, at most.
   std::size_t lines_at_most(const World& world) const;
-  /// Shapes some line of which has a chance.
-  const std::vector<ShapeId>& shapes(const Moment& at);
+  /// Those that may have one, in no order and some twice; nothing if they are more than `most`.
+  std::optional<std::vector<LineId>> lines(const Moment& at, std::size_t most);
   struct Hope {
     bool room = false;     // it may start
     bool victims = false;  // it may start if others go
@@ -61,16 +62,28 @@ class Gains {
 
  private:
   enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
+  struct Outline {
+    std::int64_t run_ms = 0;  // expected
+    int priority = 0;         // its class
+    LineId line;
+  };
   /// Of a shape's lines: may be too generous, never too narrow.
   struct Bounds {
     bool known = false;
-    std::uint8_t widened = 0;  // times since it was read from all lines
     Chance chance = Chance::None;
     std::uint8_t least_gpus = 0;  // of one pod, 0 for shares
     int highest_class = std::numeric_limits<int>::min();
     std::int64_t least_cpu = 0;
     std::int64_t least_memory = 0;
     std::int64_t least_run_ms = 0;
+    std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
+    std::vector<LineId> changed;    // since then
+  };
+  /// Who cannot be helped by opened nodes or victims: lines that run longer and are of no higher
+  /// class, unless they stand before a holder in its queue.
+  struct Closed {
+    std::int64_t after_ms = -1;
+    int up_to = std::numeric_limits<int>::max();
   };
   struct Free {
     int gpus = 0;
@@ -95,6 +108,8 @@ class Gains {
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
   void list_kept(const World& world);
+  void list_closed(const Moment& at);
+  void list_near_holders(const World& world);
   void count_victims_on_kept(const Moment& at);
   template <typename Open>
   std::int64_t evictable_on_closed(const Moment& at, const Place& place, int below,
@@ -105,7 +120,9 @@ class Gains {
   void list_from_all(const Moment& at);
   bool is_worth_a_look(const Moment& at, const Bounds& of) const;
   const Bounds& bounds(const Moment& at, ShapeId shape);
-  static void widen(Bounds& bounds, const Moment& at, LineId line);
+  static Outline outline(const Moment& at, LineId line);
+  static void widen(Bounds& bounds, const Outline& by);
+  void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
   bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
@@ -134,7 +151,11 @@ class Gains {
     std::int64_t devices = 0;               // idle
     std::map<int, std::int64_t> evictable;  // thousandths held there by class, if anybody asks
   };
-  std::vector<Kept> kept_;           // by reservations
+  std::vector<Kept> kept_;  // by reservations
+  /// The lines of those who hold reservations and the lines before them in their queues.
+  std::vector<std::pair<ShapeId, LineId>> near_holders_;
+  Closed closed_to_pods_;
+  Closed closed_to_gangs_;
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees

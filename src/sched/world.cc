@@ -35,6 +35,7 @@ Job copy_of(const Job& job) {
   copy.line = job.line;
   copy.user = job.user;
   copy.name = job.name;
+  copy.history = job.history;
   copy.reservation = job.reservation;
   copy.submitted = job.submitted;
   copy.eligible_at = job.eligible_at;
