@@ -1,6 +1,7 @@
 #include "sched/agenda.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "sched/estimate.h"
@@ -9,8 +10,13 @@
 namespace muster::sched {
 namespace {
 
-/// After so many lines without a chance it pays to find out which shapes have one.
-constexpr std::size_t scanned_most = 500;
+/// After so many lines looked through in vain it pays to list those that have a chance, if they are
+/// not more than that.
+struct Patience {
+  std::size_t scanned = 0;
+  std::size_t listed = 0;
+};
+constexpr std::array<Patience, 3> patience = {{{128, 512}, {4096, 512}, {65536, 16384}}};
 
 }  // namespace
 
@@ -55,8 +61,9 @@ LineId Agenda::best_candidate(World& world) {
     const QueueId id = tournament_.best();
     if (id.is_none()) break;
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
-    if (scanned_ > scanned_most && !looked_closer_ && dense_ && !try_all_ && !reserve_open_) {
-      looked_closer_ = true;
+    if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < patience.size() &&
+        scanned_ > patience[looked_].scanned) {
+      ++looked_;
       mark_candidates(world, true);
       continue;
     }
@@ -84,7 +91,7 @@ void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
   tournament_.clear();
-  const std::size_t most = (closer ? 16 : 2) * world.quota.by_name().size() + 64;
+  const std::size_t most = patience[looked_].listed;
   std::optional<std::vector<LineId>> with_chance;
   dense_ = try_all_ || reserve_open_ || due_ > most;
   if (!dense_ && (closer || gains_.lines_at_most(world) <= most)) {
@@ -141,8 +148,7 @@ void Agenda::offer_bound(const World& world, QueueId id) {
     for (const auto* entries : {&q.list, &q.later}) {
       for (const Entry& e : *entries) highest = std::max(highest, e.priority);
     }
-    if (q.all && !world.lines_of(id).empty())
-      highest = std::max(highest, world.lines_of(id).begin()->priority);
+    if (q.all && !world.lines_of(id).empty()) highest = std::max(highest, world.top_priority(id));
     const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
     offer.negated_class = -std::int64_t{std::min(highest, cap)};
   }
@@ -374,7 +380,7 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   if (!opened.empty() || place_free) {
     ++epoch_;
     mark_candidates(world);
-    looked_closer_ = false;
+    looked_ = 0;
     gains_stale_ = dense_;
   } else {
     for (const LineId line : woken) retry(world, line);
@@ -629,7 +635,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
                try_all_ ? std::vector<JobSlot>{} : world.changes.started);
   world.fleet.gained().clear();
   mark_candidates(world);
-  looked_closer_ = false;
+  looked_ = 0;
   gains_stale_ = dense_;  // whole queues: after the first try in vain a closer look pays
   version_seen_ = world.version;
   placed_since_ = false;

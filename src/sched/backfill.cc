@@ -129,6 +129,7 @@ Departures& Calendar::of(ClusterId cluster) {
     s.read = true;
     const std::vector<JobSlot>& jobs = world_.active_in(cluster);
     const std::vector<Stay>& stays = world_.stays_in(cluster);
+    s.endings.reserve(s.endings.size() + jobs.size());
     for (std::size_t i = 0; i < jobs.size(); ++i)
       s.endings.add({expected_end(world_, stays[i], policy_, now_), jobs[i], nullptr});
   }

@@ -26,6 +26,7 @@ class Departures {
   const Departure& at(const World& world, std::size_t index);
   const std::vector<PodOn>& pods(const World& world, std::size_t index);
   const std::vector<Departure>& unordered() const { return all_; }
+  void reserve(std::size_t count) { all_.reserve(count); }
   void add(const Departure& departure);
 
  private:

@@ -159,10 +159,10 @@ void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) con
     to.insert(to.end(), all.begin(), all.end());
     return;
   }
-  const Closed& closed = at.world.shapes[id].least_pods > 1 ? closed_to_gangs_ : closed_to_pods_;
+  const std::int64_t longest = longest_with_room(at, id);
   for (const Outline& o : b.outlines) {
-    if (o.run_ms > closed.after_ms && b.highest_class <= closed.up_to) break;
-    if (o.run_ms <= closed.after_ms || o.priority > closed.up_to) to.push_back(o.line);
+    if (o.run_ms > longest && b.highest_class <= closed_up_to_) break;
+    if (o.run_ms <= longest || o.priority > closed_up_to_) to.push_back(o.line);
   }
   to.insert(to.end(), b.changed.begin(), b.changed.end());
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
@@ -228,28 +228,36 @@ void Gains::list_near_holders(const World& world) {
   sort_unique(near_holders_);
 }
 
-/// A pod alone needs one of the changed nodes; a gang may count on all nodes of the same kind.
+/// Who gets nothing by its class: neither victims nor nodes kept for others.
 void Gains::list_closed(const Moment& at) {
-  closed_to_pods_ = closed_to_gangs_ = {};
-  const auto opens = [&](Closed& closed, const Reservation& r) {
-    if (r.job.is_none() || r.preempting) return;
+  windows_.clear();
+  closed_up_to_ =
+      places_.empty() ? std::numeric_limits<int>::max() : at.world.lowest_running_priority();
+  for (const Kept& kept : kept_) {
+    const Reservation& r = at.world.reservation(kept.by);
+    if (r.preempting) continue;
     const int priority = priority_class(at.world, at.world.job(r.job), at.policy);
-    closed.after_ms = std::max(closed.after_ms, (r.start - at.now).ms);
-    closed.up_to = std::min(closed.up_to, priority);
-  };
-  const Fleet& fleet = at.world.fleet;
-  for (const ClassId cls : classes_) {
-    const NodeClass& c = fleet.node_class(cls);
-    if (!c.reserved.is_none()) opens(closed_to_pods_, at.world.reservation(c.reserved));
-    for (const Kept& kept : kept_) {
-      if (kept.cluster == c.cluster && kept.type == fleet.profile(c.profile).type)
-        opens(closed_to_gangs_, at.world.reservation(kept.by));
-    }
+    closed_up_to_ = std::min(closed_up_to_, priority);
+    windows_.push_back((r.start - at.now).ms);
   }
-  if (places_.empty()) return;
-  const int lowest = at.world.lowest_running_priority();
-  closed_to_pods_.up_to = std::min(closed_to_pods_.up_to, lowest);
-  closed_to_gangs_.up_to = std::min(closed_to_gangs_.up_to, lowest);
+  sort_unique(windows_);
+}
+
+/// The longest run for which kept nodes are open to so many that the gang may find room, whatever
+/// its class: the longer it runs, the fewer reservations it would leave in time for.
+std::int64_t Gains::longest_with_room(const Moment& at, ShapeId id) const {
+  const auto has_room = [&](std::int64_t window) {
+    const auto open = [&](const Reservation& r) {
+      return !r.preempting && (r.start - at.now).ms >= window;
+    };
+    return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
+      const ReservationId kept = at.world.fleet.node_class(cls).reserved;
+      if (!kept.is_none() && !open(at.world.reservation(kept))) return false;
+      return may_hold(at, id, cls, open);
+    });
+  };
+  const auto first_without = std::partition_point(windows_.begin(), windows_.end(), has_room);
+  return first_without == windows_.begin() ? -1 : *(first_without - 1);
 }
 
 template <typename Leaves>
@@ -295,7 +303,7 @@ void Gains::list_kept(const World& world) {
       if (cls.is_none()) continue;
       const TypeId type = world.fleet.type_of(node);
       if (kept_.empty() || kept_.back().by != id || kept_.back().type != type)
-        kept_.push_back({id, r.cluster, type, 0, {}});
+        kept_.push_back({id, r.cluster, type, 0, false, {}});
       kept_.back().devices += world.fleet.gpu_of(cls).whole;
     }
   }
@@ -336,22 +344,16 @@ void Gains::list_places(const Moment& at) {
     }
     places_.push_back(std::move(place));
   }
-  count_victims_on_kept(at);
 }
 
 /// Who runs on reserved nodes is of no use as a victim to those the nodes are closed to.
-void Gains::count_victims_on_kept(const Moment& at) {
-  for (Kept& kept : kept_) {
-    const bool asked = std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
-      return place.cluster == kept.cluster && place.type == kept.type;
-    });
-    if (!asked) continue;
-    for (const NodeId id : at.world.reservation(kept.by).nodes) {
-      if (at.world.fleet.type_of(id) != kept.type) continue;
-      for (const PodOn& pod : at.world.fleet.node(id).pods) {
-        if (const auto cls = evictable_class(at.world, pod))
-          kept.evictable[*cls] += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
-      }
+void Gains::count_victims(const Moment& at, Kept& kept) {
+  kept.counted = true;
+  for (const NodeId id : at.world.reservation(kept.by).nodes) {
+    if (at.world.fleet.type_of(id) != kept.type) continue;
+    for (const PodOn& pod : at.world.fleet.node(id).pods) {
+      if (const auto cls = evictable_class(at.world, pod))
+        kept.evictable[*cls] += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
     }
   }
 }
@@ -477,12 +479,13 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open
 
 template <typename Open>
 std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, int below,
-                                        const Open& open) const {
+                                        const Open& open) {
   std::int64_t milli = 0;
-  for (const Kept& kept : kept_) {
-    if (kept.cluster != place.cluster || kept.type != place.type || kept.evictable.empty() ||
+  for (Kept& kept : kept_) {
+    if (kept.cluster != place.cluster || kept.type != place.type ||
         open(at.world.reservation(kept.by)))
       continue;
+    if (!kept.counted) count_victims(at, kept);
     for (const auto& [priority, held] : kept.evictable) milli += priority < below ? held : 0;
   }
   return milli;
@@ -491,7 +494,7 @@ std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, in
 /// Room that is too little alone may be enough together with jobs of a lower standing that hold
 /// nodes of the same kind there.
 template <typename Open>
-bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) const {
+bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) {
   if (!at.may_evict) return false;
   const bool guarantees = at.world.quota.any_guarantee();
   if (!guarantees && at.world.lowest_running_priority() >= priority) return false;

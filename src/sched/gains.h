@@ -79,12 +79,6 @@ class Gains {
     std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
     std::vector<LineId> changed;    // since then
   };
-  /// Who cannot be helped by opened nodes or victims: lines that run longer and are of no higher
-  /// class, unless they stand before a holder in its queue.
-  struct Closed {
-    std::int64_t after_ms = -1;
-    int up_to = std::numeric_limits<int>::max();
-  };
   struct Free {
     int gpus = 0;
     std::int64_t cpu = 0;
@@ -110,10 +104,10 @@ class Gains {
   void list_kept(const World& world);
   void list_closed(const Moment& at);
   void list_near_holders(const World& world);
-  void count_victims_on_kept(const Moment& at);
+  std::int64_t longest_with_room(const Moment& at, ShapeId shape) const;
   template <typename Open>
   std::int64_t evictable_on_closed(const Moment& at, const Place& place, int below,
-                                   const Open& open) const;
+                                   const Open& open);
   static Free most_of(const std::vector<Free>& nodes);
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
@@ -125,7 +119,7 @@ class Gains {
   void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
-  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
+  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open);
   template <typename Open>
   bool may_hold(const Moment& at, ShapeId shape, ClassId cls, const Open& open) const;
   template <typename Open>
@@ -148,14 +142,16 @@ class Gains {
     ReservationId by;
     ClusterId cluster;
     TypeId type;
-    std::int64_t devices = 0;               // idle
-    std::map<int, std::int64_t> evictable;  // thousandths held there by class, if anybody asks
+    std::int64_t devices = 0;  // idle
+    bool counted = false;
+    std::map<int, std::int64_t> evictable;  // thousandths held there by class, once counted
   };
+  static void count_victims(const Moment& at, Kept& kept);
   std::vector<Kept> kept_;  // by reservations
   /// The lines of those who hold reservations and the lines before them in their queues.
   std::vector<std::pair<ShapeId, LineId>> near_holders_;
-  Closed closed_to_pods_;
-  Closed closed_to_gangs_;
+  std::vector<std::int64_t> windows_;  // until their reservations start, ascending
+  int closed_up_to_ = 0;  // nobody up to this class finds victims or takes kept nodes by its class
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees

@@ -128,7 +128,6 @@ struct Reservation {
 struct History {
   std::vector<std::int64_t> recent_ms;  // ring of the last eight
   std::size_t next = 0;
-  std::int64_t upper_quartile_ms = 0;
   std::set<LineId> lines;
 };
 

@@ -36,25 +36,26 @@ struct LimitRec {
 };
 
 struct QueueNode {
-  std::string name;
-  std::string tree;
+  // What every plan reads of every queue stands together.
+  std::uint64_t charged = 0;  // counts changes of anything its share depends on
   QueueId parent;
-  std::vector<QueueId> children;
   std::uint32_t name_rank = 0;
-  bool alive = false;  // false: named by a job but not configured, or removed
-  bool has_guarantee = false;
+  QueueId guarantor;        // the lowest on the way up with a guarantee
+  int cap = 1'000'000'000;  // of priorities, the lowest on the way up
+  int priority_cap = 1'000'000'000;
   std::uint32_t weight = 1;
   model::Strategy strategy = model::Strategy::Backfill;
-  int priority_cap = 1'000'000'000;
-  int cap = 1'000'000'000;  // the lowest on the way up
-  QueueId guarantor;        // the lowest on the way up with a guarantee
+  bool alive = false;  // false: named by a job but not configured, or removed
+  bool has_guarantee = false;
+  std::string name;
+  std::string tree;
+  std::vector<QueueId> children;
   std::vector<LimitRec> limits;          // by resource
   std::vector<std::int64_t> use;         // by resource
   std::vector<std::int64_t> held;        // by resource, see above
   std::vector<std::int64_t> held_below;  // sum of held over children
   std::vector<std::int64_t> remembered;  // half-life average of use
   Time remembered_at;
-  std::uint64_t charged = 0;  // counts changes of anything its share depends on
 };
 
 /// Totals of the fleet by resource id, the root's capacity.

@@ -69,6 +69,7 @@ World::World(const World& other)
       lines_(other.lines_),
       line_ids_(other.line_ids_),
       queue_lines_(other.queue_lines_),
+      top_priorities_(other.top_priorities_),
       shape_lines_(other.shape_lines_),
       active_(other.active_),
       stays_(other.stays_),
@@ -79,6 +80,7 @@ World::World(const World& other)
       texts_(other.texts_),
       text_ids_(other.text_ids_),
       histories_(other.histories_),
+      learned_ms_(other.learned_ms_),
       history_ids_(other.history_ids_),
       orphans_(other.orphans_),
       waiting_(other.waiting_),
@@ -102,7 +104,10 @@ JobSlot World::add_job(Job job) {
   job_ids_.emplace(job.id, slot);
   const HistoryId next{static_cast<std::uint32_t>(histories_.size())};
   const auto [it, is_new] = history_ids_.try_emplace({job.user, job.name}, next);
-  if (is_new) histories_.emplace_back();
+  if (is_new) {
+    histories_.emplace_back();
+    learned_ms_.push_back(-1);
+  }
   job.history = it->second;
   jobs_.push_back(std::move(job));
   return slot;
@@ -158,10 +163,14 @@ LineId World::line_for(const Job& job) {
 
 void World::rank_changed(LineId id, const LineRank* old_rank) {
   const Line& line = lines_[id.index()];
-  if (queue_lines_.size() <= line.queue.index()) queue_lines_.resize(line.queue.index() + 1);
+  if (queue_lines_.size() <= line.queue.index()) {
+    queue_lines_.resize(line.queue.index() + 1);
+    top_priorities_.resize(queue_lines_.size());
+  }
   auto& lines = queue_lines_[line.queue.index()];
   if (old_rank != nullptr) lines.erase(*old_rank);
   if (!line.jobs.empty()) lines.insert(rank_of(id));
+  if (!lines.empty()) top_priorities_[line.queue.index()] = lines.begin()->priority;
   if (line.jobs.empty() != (old_rank == nullptr)) list_by_shape(id, !line.jobs.empty());
   list_by_first(id, old_rank != nullptr);
 }
@@ -501,16 +510,11 @@ void World::learn_run_time(const Job& job, Duration ran) {
   }
   std::vector<std::int64_t> sorted = times.recent_ms;
   std::sort(sorted.begin(), sorted.end());
-  times.upper_quartile_ms = sorted[(sorted.size() * 3 - 1) / 4];
-  if (before && times.upper_quartile_ms >= before->ms) return;
+  const std::int64_t upper_quartile = sorted[(sorted.size() * 3 - 1) / 4];
+  learned_ms_[job.history.index()] = upper_quartile;
+  if (before && upper_quartile >= before->ms) return;
   // Who is expected to run shorter may now leave in time for a reservation.
   changes.again.insert(changes.again.end(), times.lines.begin(), times.lines.end());
-}
-
-std::optional<Duration> World::learned_run_time(HistoryId history) const {
-  const History& times = histories_[history.index()];
-  if (times.recent_ms.empty()) return std::nullopt;
-  return Duration{times.upper_quartile_ms};
 }
 
 // ----------------------------------------------------------------------------------------------

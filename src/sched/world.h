@@ -82,6 +82,8 @@ class World {
   JobSlot first_of(LineId id) const { return lines_[id.index()].jobs.begin()->second; }
   /// Lines with at least one eligible job, best first. Empty for queues without any.
   const std::set<LineRank>& lines_of(QueueId queue) const;
+  /// Of the first of them; queues without lines have none.
+  int top_priority(QueueId queue) const { return top_priorities_[queue.index()]; }
   LineRank rank_of(LineId id) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
   const std::vector<Stay>& stays_in(ClusterId cluster) const;  // of the same jobs, in that order
@@ -122,7 +124,10 @@ class World {
   TextId text_id(const std::string& text);
   void learn_run_time(const Job& job, Duration ran);
   /// What jobs of its user and name took lately (upper quartile), if any ran.
-  std::optional<Duration> learned_run_time(HistoryId history) const;
+  std::optional<Duration> learned_run_time(HistoryId history) const {
+    const std::int64_t ms = learned_ms_[history.index()];
+    return ms < 0 ? std::nullopt : std::optional(Duration{ms});
+  }
   void add_orphan(Orphan orphan) { orphans_.push_back(std::move(orphan)); }
   std::vector<Orphan>& orphans() { return orphans_; }
   const std::vector<Orphan>& orphans() const { return orphans_; }
@@ -164,6 +169,7 @@ class World {
   std::vector<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<std::set<LineRank>> queue_lines_;
+  std::vector<int> top_priorities_;  // by queue, as far as lines exist
   std::vector<std::vector<LineId>> shape_lines_;
   std::vector<std::vector<JobSlot>> active_;
   std::vector<std::vector<Stay>> stays_;
@@ -174,6 +180,7 @@ class World {
   std::vector<std::string> texts_;
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
   std::vector<History> histories_;
+  std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
   std::map<std::pair<TextId, TextId>, HistoryId> history_ids_;  // by user and name
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
