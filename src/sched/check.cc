@@ -511,6 +511,12 @@ void check_lines(const World& world, Finding& found) {
   }
   for (std::size_t q = 0; q < world.quota.size(); ++q)
     ranked += world.lines_of(id_at<QueueId>(q)).size();
+  std::int64_t backlog = 0;
+  for (std::size_t q = 0; q < world.quota.size(); ++q) {
+    for (const auto& [priority, b] : world.backlog(id_at<QueueId>(q))) backlog += b.jobs;
+  }
+  found.expect(backlog == static_cast<std::int64_t>(world.waiting()),
+               "{} jobs in backlogs, {} counted", backlog, world.waiting());
   found.expect(waiting == world.waiting(), "{} jobs stand in lines, {} counted", waiting,
                world.waiting());
   found.expect(ranked == filled, "{} lines are ranked, {} have jobs", ranked, filled);

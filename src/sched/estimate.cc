@@ -37,6 +37,25 @@ std::pair<std::int64_t, std::int64_t> band(const EstimateScore& score) {
   return {eighths(std::min<std::size_t>(low, 8)), eighths(std::max<std::size_t>(high + 1, 9))};
 }
 
+/// How long `gpu_milli` GPUs need for half of what stands in the queue at this job's priority or
+/// above: a job comes, on average, in the middle of its peers.
+Duration work_ahead(const World& world, const Job& job, const Policy& policy,
+                    std::int64_t gpu_milli) {
+  constexpr Duration most = hours(24 * 30);
+  const std::int64_t own_milli = job.line.is_none() ? 0 : world.shapes[job.shape].gpu_milli;
+  const Duration own_run = job.run_limit.ms > 0 ? job.run_limit : policy.default_run_time;
+  Backlog::Wide ahead = -Backlog::Wide(own_milli) * own_run.ms;
+  std::int64_t jobs = job.line.is_none() ? 0 : -1;
+  const auto& backlog = world.backlog(job.queue);
+  for (auto it = backlog.rbegin(); it != backlog.rend() && it->first >= job.priority; ++it) {
+    const Backlog& b = it->second;
+    ahead += b.gpu_milli_ms + Backlog::Wide(b.unlimited_milli) * policy.default_run_time.ms;
+    jobs += b.jobs;
+  }
+  const Backlog::Wide ms = std::max(ahead / gpu_milli / 2, Backlog::Wide(jobs));
+  return Duration{static_cast<std::int64_t>(std::min(ms, Backlog::Wide(most.ms)))};
+}
+
 Duration expected_run_time(const World& world, Duration run_limit, HistoryId history,
                            const Policy& policy) {
   const Duration limit = run_limit.ms > 0 ? run_limit : policy.default_run_time;
@@ -81,18 +100,7 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
         resource_gpu.index() < queue.use.size() ? queue.use[resource_gpu.index()] : 0;
     const std::int64_t idle = world.fleet.totals().idle_gpu_milli;
     const std::int64_t mine = std::max<std::int64_t>({used + idle, total / 64, 1000});
-    std::int64_t ahead_ms = 0;
-    int looked_at = 0;
-    for (const LineRank& rank : world.lines_of(job.queue)) {
-      const Line& line = world.line(rank.line);
-      if (line.priority < job.priority || ahead_ms > hours(24 * 30).ms || ++looked_at > 64) break;
-      const Shape& other = world.shapes[line.shape];
-      const Duration each = line.run_limit.ms > 0 ? line.run_limit : policy.default_run_time;
-      std::int64_t jobs = static_cast<std::int64_t>(line.jobs.size());
-      if (job.line == rank.line) --jobs;
-      ahead_ms +=
-          jobs * std::max<std::int64_t>(1, each.ms / 1000 * other.gpu_milli / mine * 1000 / 2);
-    }
+    const std::int64_t ahead_ms = work_ahead(world, job, policy, mine).ms;
     const bool room_now = ahead_ms == 0 && shape.gpu_milli <= idle;
     if (!room_now) {
       // GPUs come free evenly until, on average, the running ones have ended.

@@ -84,6 +84,7 @@ World::World(const World& other)
       history_ids_(other.history_ids_),
       orphans_(other.orphans_),
       waiting_(other.waiting_),
+      backlogs_(other.backlogs_),
       leaving_(other.leaving_),
       running_(other.running_),
       evictable_(other.evictable_) {
@@ -103,7 +104,8 @@ JobSlot World::add_job(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   job_ids_.emplace(job.id, slot);
   const HistoryId next{static_cast<std::uint32_t>(histories_.size())};
-  const auto [it, is_new] = history_ids_.try_emplace({job.user, job.name}, next);
+  const auto [it, is_new] =
+      history_ids_.try_emplace(std::uint64_t{job.user.v} << 32 | job.name.v, next);
   if (is_new) {
     histories_.emplace_back();
     learned_ms_.push_back(-1);
@@ -197,6 +199,25 @@ void World::list_by_shape(LineId id, bool listed) {
   peers.pop_back();
 }
 
+const std::map<int, Backlog>& World::backlog(QueueId queue) const {
+  static const std::map<int, Backlog> none;
+  return queue.index() < backlogs_.size() ? backlogs_[queue.index()] : none;
+}
+
+void World::count_backlog(const Job& job, int change) {
+  if (backlogs_.size() <= job.queue.index()) backlogs_.resize(job.queue.index() + 1);
+  auto& of_queue = backlogs_[job.queue.index()];
+  Backlog& b = of_queue[job.priority];
+  b.jobs += change;
+  const std::int64_t milli = change * shapes[job.shape].gpu_milli;
+  if (job.run_limit.ms > 0) {
+    b.gpu_milli_ms += Backlog::Wide(milli) * job.run_limit.ms;
+  } else {
+    b.unlimited_milli += milli;
+  }
+  if (b.jobs == 0) of_queue.erase(job.priority);
+}
+
 void World::enqueue(JobSlot slot) {
   Job& job = jobs_[slot.index()];
   if (job.state != model::JobState::Waiting || !job.line.is_none()) return;
@@ -208,6 +229,7 @@ void World::enqueue(JobSlot slot) {
   line.jobs.emplace(std::make_pair(job.seq, job.id), slot);
   job.line = id;
   ++waiting_;
+  count_backlog(job, +1);
   if (line.jobs.begin()->second == slot) {
     rank_changed(id, was_empty ? nullptr : &old_rank);
     changes.lines.push_back(id);
@@ -224,6 +246,7 @@ void World::dequeue(JobSlot slot) {
   line.jobs.erase({job.seq, job.id});
   job.line = LineId::none();
   --waiting_;
+  count_backlog(job, -1);
   if (was_first) {
     rank_changed(id, &old_rank);
     changes.lines.push_back(id);

@@ -52,6 +52,14 @@ struct Orphan {
   Active active;
 };
 
+/// What waits in a queue at one priority: GPUs times the time they are wanted for.
+struct Backlog {
+  __extension__ using Wide = __int128;
+  std::int64_t jobs = 0;
+  Wide gpu_milli_ms = 0;             // of jobs with a run-time limit
+  std::int64_t unlimited_milli = 0;  // GPUs of those without
+};
+
 /// When running GPUs come free, on average: their amount and the sum of amount times expected end.
 struct Outlook {
   __extension__ using Wide = __int128;
@@ -90,6 +98,8 @@ class World {
   /// Lines of a shape that have jobs, in no order.
   const std::vector<LineId>& lines_of_shape(ShapeId shape) const;
   std::size_t waiting() const { return waiting_; }  // standing in lines
+  /// What stands in the lines of a queue, by priority.
+  const std::map<int, Backlog>& backlog(QueueId queue) const;
   const std::string& text(TextId id) const { return texts_[id.index()]; }
 
   // ---- timers: (when, who), soonest first
@@ -160,6 +170,7 @@ class World {
  private:
   LineId line_for(const Job& job);
   void charge_reservation(const Reservation& reservation, int sign);
+  void count_backlog(const Job& job, int change);
   void rank_changed(LineId id, const LineRank* old_rank);
   void list_by_shape(LineId id, bool listed);
   void list_by_first(LineId id, bool was_listed);
@@ -181,9 +192,10 @@ class World {
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
   std::vector<History> histories_;
   std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
-  std::map<std::pair<TextId, TextId>, HistoryId> history_ids_;  // by user and name
+  std::unordered_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by user and name
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
+  std::vector<std::map<int, Backlog>> backlogs_;  // by queue
   std::map<JobSlot, int> leaving_;
   std::map<int, std::set<JobSlot>> running_;
   std::vector<std::vector<std::map<int, Evictable>>> evictable_;  // [cluster][GPU type], by class
