@@ -449,6 +449,36 @@ TEST(LocalCluster, AnAttemptThatWasMadeButNotBegunIsBegunOnce) {
   EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("x"));
 }
 
+TEST(LocalCluster, ManySupervisorsOfOneAttemptRunItOnce) {
+  Site site;
+  site.cluster.reset();
+  // It runs long enough for all of them to come, and nobody comes late to a directory that is over.
+  site.payloads.set("a", Site::shell("echo x >> " + site.file("ran") + "; sleep 0.2"));
+  auto spec = make_spec(Site::create(one), **site.payloads.of("a"), machine_environment());
+  ASSERT_TRUE(spec);
+  ASSERT_TRUE(make_attempt_dir(site.directory() + "/attempts", *spec));
+  const auto rush = [&] {
+    std::vector<std::unique_ptr<Launcher>> launchers;
+    for (int i = 0; i < 4; ++i) {
+      launchers.push_back(std::make_unique<Launcher>(site.options().supervisor, site.directory()));
+      ASSERT_TRUE(launchers.back()->prepare());
+    }
+    for (int round = 0; round < 5; ++round) {
+      for (const auto& launcher : launchers) ASSERT_TRUE(launcher->start(dir_name(one)));
+    }
+  };
+  rush();
+  EXPECT_TRUE(eventually([&] {
+    const auto state = read_state(site.dir(one));
+    return state && state->phase == Phase::Over;
+  }));
+  rush();
+  site.open();
+  site.cluster->apply(Site::create(one));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("x"));
+}
+
 TEST(LocalCluster, TwoServersDoNotShareADirectory) {
   Site site;
   const auto second = LocalCluster::open(site.options(), {site.inbox, site.payloads, site.logs});

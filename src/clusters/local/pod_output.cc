@@ -96,8 +96,10 @@ Result<std::vector<ports::OutputChunk>> read_output(const std::string& path, std
     const auto stream = get_number<std::uint8_t>(rest);
     const Time at{get_number<std::int64_t>(rest.substr(1))};
     const std::size_t length = get_number<std::uint32_t>(rest.substr(9));
-    if (stream > static_cast<std::uint8_t>(ports::Stream::Err) || length > chunk_most)
-      return invalid(fmt::format("{}: no chunk of output at byte {}", path, position));
+    const bool is_chunk =
+        stream <= static_cast<std::uint8_t>(ports::Stream::Err) && length <= chunk_most;
+    if (!is_chunk && !chunks.empty()) break;  // said when it is the first
+    if (!is_chunk) return invalid(fmt::format("{}: no chunk of output at byte {}", path, position));
     if (rest.size() < header_size + length) break;
     position += header_size + length;
     chunks.push_back({static_cast<ports::Stream>(stream), at,
