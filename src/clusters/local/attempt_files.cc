@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "clusters/local/fields.h"
-#include "clusters/local/files.h"
+#include "clusters/fields.h"
+#include "clusters/files.h"
 
 namespace muster::clusters {
 namespace {

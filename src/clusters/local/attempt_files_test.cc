@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "clusters/local/fields.h"
+#include "clusters/fields.h"
 
 namespace muster::clusters {
 namespace {

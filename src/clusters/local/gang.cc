@@ -11,22 +11,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 
+#include "clusters/clock.h"
 #include "clusters/local/processes.h"
 
 namespace muster::clusters {
 namespace {
-
-template <typename Clock>
-Time now_of() {
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
-              .count()};
-}
-Time wall_now() { return now_of<std::chrono::system_clock>(); }
-Time steady_now() { return now_of<std::chrono::steady_clock>(); }
 
 /// Ports of this machine that nobody listens on now, all different.
 Result<std::vector<int>> free_ports(std::size_t count) {

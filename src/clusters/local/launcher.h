@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 
 namespace muster::clusters {
 

@@ -1,18 +1,16 @@
 #include "clusters/local/local_cluster.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 
+#include "clusters/clock.h"
 #include "clusters/local/make_attempt.h"
 #include "clusters/local/pod_cgroup.h"
 #include "clusters/local/pod_output.h"
@@ -27,18 +25,6 @@ constexpr Duration check_pause = milliseconds(300);  // are the supervisors aliv
 constexpr Duration relaunch_pause = seconds(1);
 constexpr Duration forget_pause = minutes(1);
 constexpr std::size_t tail_most = 1u << 18;
-
-Time now_ms() {
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(
-              std::chrono::steady_clock::now().time_since_epoch())
-              .count()};
-}
-
-Time wall_ms() {
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
 
 /// 0 if there is nothing at the path.
 std::uint64_t file_id(const std::string& path) {
@@ -68,7 +54,7 @@ AttemptState over_state(AttemptState state, Outcome outcome, int exit_code, std:
   state.outcome = outcome;
   state.exit_code = exit_code;
   state.reason = std::move(reason);
-  state.ended = wall_ms();
+  state.ended = wall_now();
   return state;
 }
 
@@ -94,6 +80,7 @@ LocalCluster::LocalCluster(LocalOptions options, Ports ports)
       attempts_dir_(options_.directory + "/attempts"),
       boot_(boot_id()),
       launcher_(options_.supervisor, options_.directory),
+      wishes_(options_.queue_most),
       outgoing_(ports.inbox) {}
 
 Status LocalCluster::prepare() {
@@ -107,45 +94,14 @@ Status LocalCluster::prepare() {
   if (::mkfifo(notify.c_str(), 0600) != 0 && errno != EEXIST) return io_error("make", notify);
   notices_ = Fd(::open(notify.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!notices_.is_open()) return io_error("open", notify);
-  wake_ = Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wake_.is_open()) return io_error("make", "an eventfd");
   directory_id_ = file_id(attempts_dir_);
   if (options_.use_cgroups) cgroup_ = make_cgroup_base(options_.name);
   return launcher_.prepare();
 }
 
 LocalCluster::~LocalCluster() {
-  ending_ = true;
-  ::eventfd_write(wake_.get(), 1);
+  wishes_.end();
   if (thread_.joinable()) thread_.join();
-}
-
-// ----------------------------------------------------------------------------------------------
-// any thread
-
-void LocalCluster::apply(const ports::Action& action) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (wishes_.size() >= options_.queue_most) return;
-    wishes_.emplace_back(action);
-    settled_ = false;
-  }
-  ::eventfd_write(wake_.get(), 1);
-}
-
-void LocalCluster::relist(std::span<const ports::Expected> expected) {
-  {
-    const std::lock_guard lock(mutex_);
-    wishes_.emplace_back(std::vector<ports::Expected>(expected.begin(), expected.end()));
-    settled_ = false;
-  }
-  ::eventfd_write(wake_.get(), 1);
-}
-
-bool LocalCluster::wait_settled(Duration at_most) {
-  std::unique_lock lock(mutex_);
-  return settled_changed_.wait_for(lock, std::chrono::milliseconds(at_most.ms),
-                                   [&] { return settled_; });
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -153,14 +109,24 @@ bool LocalCluster::wait_settled(Duration at_most) {
 
 void LocalCluster::run() {
   load();
-  while (!ending_) {
+  Duration pause{0};
+  while (wishes_.rest(is_done(), notices_.get(), pause)) {
     do_wishes();
     read_notices();
-    const Time now = now_ms();
+    const Time now = steady_now();
+    if (!alive_.empty()) next_tick_ = std::min(next_tick_, now + tick_busy);
     if (now >= next_tick_) tick(now);
     outgoing_.flush();
-    wait_for_something(now_ms());
+    pause = std::max(next_tick_ - steady_now(), Duration{0});
   }
+}
+
+bool LocalCluster::is_done() const {
+  return outgoing_.empty() && tailing_.empty() &&
+         std::all_of(alive_.begin(), alive_.end(), [&](const std::string& name) {
+           const Entry& entry = entries_.at(name);
+           return entry.is_running() && !entry.stopping;
+         });
 }
 
 void LocalCluster::load() {
@@ -172,7 +138,7 @@ void LocalCluster::load() {
     if (name.starts_with('.')) continue;
     Entry& entry = entries_[name];
     entry.name = name;
-    entry.made = entry.mentioned = now_ms();
+    entry.made = entry.mentioned = steady_now();
     auto spec = read_spec(it->path());
     if (!spec) {  // of a machine that lost its power; nothing of it can be running
       entry.is_known = true;
@@ -192,12 +158,7 @@ void LocalCluster::load() {
 }
 
 void LocalCluster::do_wishes() {
-  std::deque<Wish> wishes;
-  {
-    const std::lock_guard lock(mutex_);
-    wishes.swap(wishes_);
-  }
-  for (const Wish& wish : wishes) {
+  for (const Wish& wish : wishes_.take()) {
     if (const auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {
       say_everything(*expected);
     } else if (check_health()) {
@@ -235,26 +196,6 @@ void LocalCluster::tick(Time now) {
   if (now >= next_forget_ && health_ == model::Health::Ready) forget_old(now);
   const bool busy = !alive_.empty() || !tailing_.empty() || !outgoing_.empty();
   next_tick_ = now + (busy ? tick_busy : tick_idle);
-}
-
-void LocalCluster::wait_for_something(Time now) {
-  const bool all_said = outgoing_.empty() && tailing_.empty() &&
-                        std::all_of(alive_.begin(), alive_.end(), [&](const std::string& name) {
-                          const Entry& entry = entries_.at(name);
-                          return entry.is_running() && !entry.stopping;
-                        });
-  {
-    const std::lock_guard lock(mutex_);
-    settled_ = all_said && wishes_.empty();
-    if (settled_) settled_changed_.notify_all();
-    if (!wishes_.empty()) return;
-  }
-  if (!alive_.empty()) next_tick_ = std::min(next_tick_, now + tick_busy);
-  pollfd fds[2] = {{wake_.get(), POLLIN, 0}, {notices_.get(), POLLIN, 0}};
-  const auto timeout = std::clamp<std::int64_t>((next_tick_ - now).ms, 0, tick_idle.ms);
-  ::poll(fds, 2, static_cast<int>(timeout));
-  eventfd_t woken = 0;
-  if (fds[0].revents != 0) ::eventfd_read(wake_.get(), &woken);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -297,7 +238,7 @@ LocalCluster::Entry& LocalCluster::add(const ports::Attempt& attempt) {
   Entry& entry = entries_[dir_name(attempt)];
   entry.attempt = attempt;
   entry.name = dir_name(attempt);
-  entry.made = entry.mentioned = now_ms();
+  entry.made = entry.mentioned = steady_now();
   return entry;
 }
 
@@ -307,7 +248,7 @@ void LocalCluster::create(const ports::Action& action) {
     it->second.attempt = action.attempt;
     it->second.wanted = true;
     say_how(it->second);
-    if (!it->second.is_known) check_unclaimed(it->second, now_ms());
+    if (!it->second.is_known) check_unclaimed(it->second, steady_now());
     return;
   }
   for (const model::PodPlace& place : action.pods) {
@@ -368,7 +309,7 @@ void LocalCluster::refuse(const ports::Attempt& attempt, Outcome outcome, int ex
 // what attempts do
 
 void LocalCluster::launch(Entry& entry) {
-  entry.launched = now_ms();
+  entry.launched = steady_now();
   const Status started = launcher_.start(entry.name);
   if (!started && claim(dir_of(entry)))
     end(entry, Outcome::StartFailed, 0, started.error().message);
@@ -377,7 +318,7 @@ void LocalCluster::launch(Entry& entry) {
 void LocalCluster::stop(Entry& entry) {
   if (entry.is_over()) return;
   entry.stopping = true;
-  entry.mentioned = now_ms();
+  entry.mentioned = steady_now();
   if (claim(dir_of(entry))) {
     end(entry, Outcome::Removed, 0, "");
   } else {
@@ -467,7 +408,7 @@ void LocalCluster::over(Entry& entry) {
 
 void LocalCluster::say_how(Entry& entry) {
   const auto& [job, number] = entry.attempt;
-  entry.mentioned = now_ms();
+  entry.mentioned = steady_now();
   if (!entry.is_over()) {
     if (entry.is_running() && !entry.stopping) outgoing_.say(model::Started{job, number});
     return;
@@ -480,7 +421,7 @@ void LocalCluster::say_how(Entry& entry) {
       return;
     case Outcome::StartFailed:
       outgoing_.say(
-          model::StartFailed{job, number, wall_ms() + options_.start_retry_pause, state.reason});
+          model::StartFailed{job, number, wall_now() + options_.start_retry_pause, state.reason});
       return;
     case Outcome::Succeeded:
     case Outcome::Failed:

@@ -11,25 +11,22 @@
 // inbox. All of these must outlive the cluster. Destroying it leaves the pods running.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clusters/files.h"
 #include "clusters/local/attempt_files.h"
-#include "clusters/local/files.h"
 #include "clusters/local/launcher.h"
 #include "clusters/outgoing.h"
+#include "clusters/wishes.h"
 #include "model/node.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
@@ -63,12 +60,12 @@ class LocalCluster : public ports::Cluster {
   static Result<std::unique_ptr<LocalCluster>> open(LocalOptions options, Ports ports);
   ~LocalCluster() override;
 
-  void apply(const ports::Action& action) override;
-  void relist(std::span<const ports::Expected> expected) override;
+  void apply(const ports::Action& action) override { wishes_.put(action); }
+  void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
   /// Waits until everything asked for is done: started or refused, stopped, and said. False if that
   /// takes longer than `at_most`.
-  bool wait_settled(Duration at_most);
+  bool wait_settled(Duration at_most) { return wishes_.wait_done(at_most); }
 
  private:
   struct Tail {
@@ -92,7 +89,6 @@ class LocalCluster : public ports::Cluster {
     bool is_over() const { return is_known && state.phase == Phase::Over; }
     bool is_running() const { return is_known && state.phase == Phase::Running; }
   };
-  using Wish = std::variant<ports::Action, std::vector<ports::Expected>>;
 
   LocalCluster(LocalOptions options, Ports ports);
   Status prepare();
@@ -103,7 +99,7 @@ class LocalCluster : public ports::Cluster {
   void do_wishes();
   void read_notices();
   void tick(Time now);
-  void wait_for_something(Time now);
+  bool is_done() const;
   void load();
 
   // ---- what the loop asks
@@ -134,15 +130,11 @@ class LocalCluster : public ports::Cluster {
   const std::string attempts_dir_;
   const std::string boot_;
   std::string cgroup_;
-  Fd lock_, notices_, wake_;
+  Fd lock_, notices_;
   std::uint64_t directory_id_ = 0;
   Launcher launcher_;
 
-  std::mutex mutex_;  // guards wishes_, settled_
-  std::condition_variable settled_changed_;
-  std::deque<Wish> wishes_;
-  bool settled_ = false;
-  std::atomic<bool> ending_{false};
+  Wishes wishes_;
 
   // Of the thread alone.
   Outgoing outgoing_;

@@ -522,7 +522,7 @@ TEST(LocalCluster, AnAttemptThatNoSupervisorTakesUpIsGivenUp) {
   Site site;
   site.cluster.reset();
   LocalOptions options = site.options();
-  options.supervisor = {"/bin/sh", "-c", "cat"};  // takes every name, and makes nothing
+  options.supervisor = {"/bin/sh", "-c", "cat >/dev/null"};  // takes every name, and makes nothing
   options.claim_limit = milliseconds(500);
   auto opened = LocalCluster::open(options, {site.inbox, site.payloads, site.logs});
   ASSERT_TRUE(opened);

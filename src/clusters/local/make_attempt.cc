@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 #include "clusters/local/processes.h"
 
 namespace muster::clusters {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 
 namespace muster::clusters {
 namespace {

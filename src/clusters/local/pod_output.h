@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 #include "ports/log_sink.h"
 
 namespace muster::clusters {

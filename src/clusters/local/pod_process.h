@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "clusters/files.h"
 #include "clusters/local/attempt_files.h"
-#include "clusters/local/files.h"
 #include "clusters/local/pod_cgroup.h"
 
 namespace muster::clusters {

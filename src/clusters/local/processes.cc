@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 
 namespace muster::clusters {
 namespace {

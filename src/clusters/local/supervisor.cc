@@ -9,19 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <string_view>
 
+#include "clusters/clock.h"
 #include "clusters/local/gang.h"
 
 namespace muster::clusters {
 namespace {
-
-Time wall_now() {
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
 
 /// A line to the server, if one listens; it also looks by itself now and then. Like all paths of a
 /// supervisor this one is relative: its directory may be moved while it runs.

@@ -1,4 +1,4 @@
-// Files as the local cluster needs them: small ones, whole or not at all, errors as values that
+// Files as clusters need them: small ones, whole or not at all, errors as values that
 // name the path.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "clusters/local/files.h"
+#include "clusters/files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "clusters/local/fields.h"
+#include "clusters/fields.h"
 
 #include <algorithm>
 #include <optional>
