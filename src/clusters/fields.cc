@@ -29,20 +29,23 @@ std::optional<std::string> unescape(std::string_view text) {
 
 }  // namespace
 
-FieldWriter& FieldWriter::add(std::string_view key, std::string_view value) {
+std::string FieldWriter::line(std::string_view key, std::string_view value) {
   MUSTER_CHECK(is_key(key), "'{}' is not a key", key);
-  text_ += key;
-  text_ += ' ';
+  std::string line = fmt::format("{} ", key);
   for (const char c : value) {
     if (c == '\n') {
-      text_ += "\\n";
+      line += "\\n";
     } else if (c == '\\') {
-      text_ += "\\\\";
+      line += "\\\\";
     } else {
-      text_ += c;
+      line += c;
     }
   }
-  text_ += '\n';
+  return line + "\n";
+}
+
+FieldWriter& FieldWriter::add(std::string_view key, std::string_view value) {
+  text_ += line(key, value);
   return *this;
 }
 

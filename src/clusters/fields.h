@@ -24,6 +24,8 @@ class FieldWriter {
   FieldWriter& add(std::string_view key, std::string_view value);
   FieldWriter& add(std::string_view key, std::int64_t value);
   std::string text() const { return text_ + "end\n"; }
+  /// A line alone, for files that grow by lines.
+  static std::string line(std::string_view key, std::string_view value);
 
  private:
   std::string text_;

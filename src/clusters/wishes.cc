@@ -34,6 +34,14 @@ void Wishes::add(Wish wish) {
   ::eventfd_write(wake_.get(), 1);
 }
 
+void Wishes::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = false;
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
 void Wishes::end() {
   {
     const std::lock_guard lock(mutex_);

@@ -27,7 +27,9 @@ class Wishes {
 
   void put(const ports::Action& action);
   void put(std::span<const ports::Expected> expected);
-  /// Wakes the cluster's thread for good.
+  /// The cluster's thread is to look around.
+  void wake();
+  /// And to end.
   void end();
 
   std::deque<Wish> take();

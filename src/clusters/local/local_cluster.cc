@@ -413,6 +413,8 @@ void LocalCluster::say_how(Entry& entry) {
     if (entry.is_running() && !entry.stopping) outgoing_.say(model::Started{job, number});
     return;
   }
+  // Its output first, if that is not done yet: who waits for the end wants to have seen all of it.
+  if (tailing_.contains(entry.name) && tail(entry)) tailing_.erase(entry.name);
   const AttemptState& state = entry.state;
   switch (state.outcome) {
     case Outcome::None:
