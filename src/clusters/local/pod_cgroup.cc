@@ -1,8 +1,10 @@
 #include "clusters/local/pod_cgroup.h"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -72,7 +74,16 @@ Result<PodCgroup> PodCgroup::make(std::string dir, model::MilliCpu cpu, model::B
   return group;
 }
 
-bool PodCgroup::enter() const { return tell(dir_ + "/cgroup.procs", "0"); }
+pid_t PodCgroup::fork_into() const {
+  if (!exists()) return ::fork();
+  const Fd dir(::open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.is_open()) return -1;
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<std::uint64_t>(dir.get());
+  return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+}
 
 void PodCgroup::kill() const {
   if (exists()) tell(dir_ + "/cgroup.kill", "1");

@@ -15,7 +15,7 @@
 namespace muster::clusters {
 namespace {
 
-enum class Step : int { Ready, Supervisor, Cgroup, Memory, Output, Directory, Exec };
+enum class Step : int { Ready, Memory, Output, Directory, Exec };
 struct Report {
   Step step = Step::Ready;
   int error = 0;
@@ -24,10 +24,7 @@ struct Report {
 const char* words_of(Step step) {
   switch (step) {
     case Step::Ready:
-    case Step::Supervisor:
-      return "its supervisor died";
-    case Step::Cgroup:
-      return "cannot enter its cgroup";
+      break;
     case Step::Memory:
       return "cannot limit its memory";
     case Step::Output:
@@ -73,8 +70,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
+/// Undoes what supervisors, and servers that started them, ignore or block.
 void default_signals() {
-  for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM})
+    ::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -97,11 +96,10 @@ bool limit_memory(const PodSetup& setup) {
 [[noreturn]] void become_pod(const PodSetup& setup, const Pipe& out, const Pipe& err, int report,
                              pid_t supervisor) {
   ::close(setup.barrier.pipe.write.get());
-  ::setsid();
+  ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(127);
   default_signals();
-  if (setup.cgroup.exists() && !setup.cgroup.enter()) fail(report, Step::Cgroup);
   if (!redirect(out, err)) fail(report, Step::Output);
   if (::chdir(setup.directory.c_str()) != 0) fail(report, Step::Directory);
   std::vector<std::string> argv = setup.pod.argv;
@@ -171,7 +169,7 @@ Result<PodProcess> fork_pod(const PodSetup& setup) {
     if (!*pipe) return pipe->error();
   }
   const pid_t supervisor = ::getpid();
-  const pid_t pid = ::fork();
+  const pid_t pid = setup.cgroup.fork_into();
   if (pid < 0) return io_error("fork", "a pod");
   if (pid == 0) become_pod(setup, *out, *err, report->write.get(), supervisor);
   for (const auto* pipe : {&out, &err}) ::fcntl((*pipe)->read.get(), F_SETFL, O_NONBLOCK);

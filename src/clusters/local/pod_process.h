@@ -41,7 +41,7 @@ struct PodSetup {
   const PodCgroup& cgroup;
   const Barrier& barrier;
 };
-/// Forks. The child is the leader of its own session, dies with the supervisor, and waits.
+/// Forks. The child leads a process group of its own, dies with the supervisor, and waits.
 Result<PodProcess> fork_pod(const PodSetup& setup);
 /// Waits until the pod stands at the barrier, or says why it cannot.
 Status wait_ready(const PodProcess& process);

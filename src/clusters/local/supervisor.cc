@@ -68,7 +68,6 @@ void null_stdio() {
 void start_one(const std::string& dir) {
   const pid_t pid = ::fork();
   if (pid != 0) return;  // if it could not be made the server notices that nobody claims it
-  ::setsid();
   null_stdio();
   ::_exit(supervise(dir));
 }
