@@ -95,6 +95,12 @@ Status LocalCluster::prepare() {
   notices_ = Fd(::open(notify.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!notices_.is_open()) return io_error("open", notify);
   directory_id_ = file_id(attempts_dir_);
+  const auto boot = read_file(root + "/boot");
+  if (!boot && boot.error().fault != Fault::NotFound) return boot.error();
+  is_other_boot_ = boot && *boot != boot_;
+  if (!boot) {
+    if (Status s = replace_file(root + "/boot", boot_); !s) return s;
+  }
   if (options_.use_cgroups) cgroup_ = make_cgroup_base(options_.name);
   return launcher_.prepare();
 }
@@ -210,6 +216,8 @@ bool LocalCluster::check_health() {
   return there;
 }
 
+/// Directories of attempts are not synced, so that a start does not wait for the disk. What the
+/// loop expects after a boot and is not there may have run before it, and is not run again.
 void LocalCluster::say_everything(const std::vector<ports::Expected>& expected) {
   const model::Health before = health_;
   const bool there = check_health();
@@ -224,10 +232,11 @@ void LocalCluster::say_everything(const std::vector<ports::Expected>& expected) 
     if (it != entries_.end()) {
       it->second.attempt = attempt;
       say_how(it->second);
-    } else if (created) {
+    } else if (created || is_other_boot_) {
       remove(attempt);
     }
   }
+  if (is_other_boot_ && replace_file(options_.directory + "/boot", boot_)) is_other_boot_ = false;
   const std::set<std::string> alive = alive_;
   for (const std::string& name : alive) {
     if (!wanted.contains(name)) stop(entries_.at(name));

@@ -132,6 +132,7 @@ class LocalCluster : public ports::Cluster {
   std::string cgroup_;
   Fd lock_, notices_;
   std::uint64_t directory_id_ = 0;
+  bool is_other_boot_ = false;  // the machine was restarted since the last relist here
   Launcher launcher_;
 
   Wishes wishes_;

@@ -434,6 +434,25 @@ TEST(LocalCluster, AnAttemptOfAnotherBootIsNotRunAgain) {
   EXPECT_FALSE(exists(site.file("ran")));
 }
 
+TEST(LocalCluster, WhatMayHaveRunBeforeTheMachineLostItsPowerIsNotRunAgain) {
+  Site site;
+  site.cluster.reset();
+  // Its directory did not reach the disk; that of the cluster is of another boot.
+  std::ofstream(site.directory() + "/boot") << "another";
+  site.open();
+  site.payloads.set("a", Site::shell("echo $MUSTER_ATTEMPT >> " + site.file("ran")));
+  site.cluster->relist(std::vector<ports::Expected>{{one, false}});
+  site.cluster->apply(Site::create(one));
+  site.hear<model::Gone>(one);
+  site.cluster->apply(Site::create({"a", 2}));
+  EXPECT_TRUE(site.hear<model::Finished>({"a", 2}).success);
+  site.restart();
+  site.cluster->relist(std::vector<ports::Expected>{{{"a", 3}, false}});
+  site.cluster->apply(Site::create({"a", 3}));
+  EXPECT_TRUE(site.hear<model::Finished>({"a", 3}).success);
+  EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("2", "3"));
+}
+
 TEST(LocalCluster, AnAttemptThatWasMadeButNotBegunIsBegunOnce) {
   Site site;
   site.cluster.reset();

@@ -21,7 +21,8 @@ Result<AttemptSpec> make_spec(const ports::Action& action, const model::Command&
 /// The name of the attempt's directory; another for each attempt.
 std::string dir_name(const ports::Attempt& attempt);
 
-/// Makes the directory, whole and durable, or leaves nothing; never changes one that is there.
+/// Makes the directory, whole or not at all; never changes one that is there. A kill of the server
+/// does not undo it; a loss of power may (see LocalCluster::say_everything).
 Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec);
 /// The same of an attempt that never ran and never will.
 Status make_tombstone(const std::string& parent, const ports::Attempt& attempt,
