@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/hash.h"
 #include "clusters/clock.h"
 #include "clusters/local/make_attempt.h"
 #include "clusters/local/pod_cgroup.h"
@@ -101,13 +102,15 @@ Status LocalCluster::prepare() {
   if (!boot) {
     if (Status s = replace_file(root + "/boot", boot_); !s) return s;
   }
-  if (options_.use_cgroups) cgroup_ = make_cgroup_base(options_.name);
+  if (options_.use_cgroups)  // two servers of a machine may have clusters of one name
+    cgroup_ = make_cgroup_base(fmt::format("{}-{:x}", options_.name, Hasher().add(root).value()));
   return launcher_.prepare();
 }
 
 LocalCluster::~LocalCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
+  if (!cgroup_.empty()) ::rmdir(cgroup_.c_str());  // stays as long as a pod is in it
 }
 
 // ----------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ struct LocalHarness {
     const std::string away = site.file("away");
     std::filesystem::rename(reachable ? away : here, reachable ? here : away);
     away_ = !reachable;
+    EXPECT_TRUE(eventually([&] { return site.inbox.size() > 0; }));  // it says so by itself
   }
   ~LocalHarness() {
     if (away_) set_reachable(true);
