@@ -38,7 +38,8 @@ LAYERS = {
 }
 # Folder -> prefixes of the headers it may include besides the standard library and fmt.
 ASIO = ("boost/asio", "boost/beast", "boost/system", "boost/url", "openssl/")
-POSIX = ("unistd.h", "fcntl.h", "signal.h", "poll.h", "netdb.h", "sys/", "arpa/", "netinet/")
+POSIX = ("unistd.h", "fcntl.h", "signal.h", "spawn.h", "poll.h", "netdb.h", "sys/", "arpa/",
+         "netinet/", "linux/sched.h")
 THIRD_PARTY = {
     "src/view": ("boost/json",),
     "src/net": ASIO + POSIX,

@@ -109,6 +109,8 @@ struct Finished {
   std::string job;
   std::uint32_t attempt = 0;
   bool success = true;
+  int exit_code = 0;     // of the first pod that failed; 128 + n when signal n ended it
+  std::string reason{};  // for people: which pod failed and how; empty when all went well
 };
 /// The attempt did not come to run (conflict, node lost, not ready in time): whole gang back to the
 /// queue after a pause.
@@ -116,6 +118,7 @@ struct StartFailed {
   std::string job;
   std::uint32_t attempt = 0;
   Time not_before;
+  std::string reason{};  // for people
 };
 /// A stopped attempt's pods are gone.
 struct Gone {

@@ -2,12 +2,13 @@
 // through the inbox (Started, Finished, StartFailed, Gone; NodeSeen, NodeGone; ClusterHealth).
 // There are no replies: an action without an outcome is handed over again.
 //
+// What a create runs is not in the action: a kind of cluster asks ports::Payloads for it.
+//
 // Contract, held by cluster_contract.h for every kind of cluster:
 // - Actions are keyed by (job, attempt, verb) and idempotent. A create of an attempt that exists
 //   makes nothing new and says again how it stands; a delete of one that does not exist says Gone.
-// - A delete is final: a create of the same attempt that comes after it, or that is still on its
-// way
-//   then, makes nothing.
+// - A delete is final: a create of the same attempt that comes after it, or is on its way then,
+//   makes nothing.
 // - Gone, StartFailed and Finished are said only when no pod of the attempt runs any more, and are
 //   final: the attempt never comes back, whatever create is still on its way.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.

@@ -1,0 +1,19 @@
+#include "apps/muster/pod_supervisor.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "clusters/local/supervisor.h"
+
+namespace muster::app {
+
+void add_pod_supervisor(CLI::App& app) {
+  auto directory = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("pod-supervisor", "");
+  command->group("");
+  command->add_option("directory", *directory)->required();
+  command->callback([directory] { std::exit(clusters::run_supervisors(*directory)); });
+}
+
+}  // namespace muster::app

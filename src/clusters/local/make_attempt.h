@@ -1,0 +1,33 @@
+// From a decision and a command to the directory that a supervisor takes up.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "clusters/local/attempt_files.h"
+#include "model/command.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// What pods get from the machine besides what the job gives them.
+model::Environment machine_environment();
+
+/// The pods by rank: those of the first set first. Fault::Invalid if command and placement do not
+/// belong together. `base` is the environment under that of the job.
+Result<AttemptSpec> make_spec(const ports::Action& action, const model::Command& command,
+                              const model::Environment& base);
+
+/// The name of the attempt's directory; another for each attempt.
+std::string dir_name(const ports::Attempt& attempt);
+
+/// Makes the directory, whole or not at all; never changes one that is there. A kill of the server
+/// does not undo it; a loss of power may (see LocalCluster::say_everything).
+Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec);
+/// The same of an attempt that never ran and never will.
+Status make_tombstone(const std::string& parent, const ports::Attempt& attempt,
+                      const AttemptState& state);
+/// Removes what a server that died left half made.
+void remove_half_made(const std::string& parent);
+
+}  // namespace muster::clusters

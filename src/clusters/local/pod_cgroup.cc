@@ -1,0 +1,117 @@
+#include "clusters/local/pod_cgroup.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "base/text.h"
+#include "clusters/files.h"
+
+namespace muster::clusters {
+namespace {
+
+constexpr std::int64_t period_us = 100'000;
+constexpr std::int64_t quota_least_us = 1'000;  // the kernel takes no less
+
+/// A write to a file of the kernel; false if it refuses.
+bool tell(const std::string& path, std::string_view text) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd.is_open() &&
+         ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+/// Where the unified hierarchy is mounted; empty if it is not.
+std::string unified_mount() {
+  const auto mounts = read_file("/proc/self/mounts");
+  if (!mounts) return "";
+  for (const std::string_view line : split(*mounts, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() > 2 && words[2] == "cgroup2") return std::string(words[1]);
+  }
+  return "";
+}
+
+/// The path of our own cgroup in it, "" for the root.
+std::string own_path() {
+  const auto groups = read_file("/proc/self/cgroup");
+  if (!groups) return "";
+  for (const std::string_view line : split(*groups, '\n')) {
+    if (line.starts_with("0::/")) return std::string(line.substr(line == "0::/" ? 4 : 3));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string make_cgroup_base(const std::string& name) {
+  const std::string mount = unified_mount();
+  if (mount.empty()) return "";
+  const std::string own = mount + own_path();
+  const std::string base = own + "/muster-" + file_name(name);
+  if (::mkdir(base.c_str(), 0755) != 0 && errno != EEXIST) return "";
+  if (::access((base + "/cgroup.kill").c_str(), W_OK) != 0) return "";  // before Linux 5.14
+  for (const std::string& level : {own, base}) {
+    for (const char* controller : {"+cpu", "+memory"})
+      tell(level + "/cgroup.subtree_control", controller);
+  }
+  return base;
+}
+
+Result<PodCgroup> PodCgroup::make(std::string dir, model::MilliCpu cpu, model::Bytes memory) {
+  if (::mkdir(dir.c_str(), 0755) != 0) return io_error("make", dir);
+  PodCgroup group(std::move(dir));
+  const std::int64_t quota = std::max(cpu.v * period_us / 1000, quota_least_us);
+  group.limits_cpu_ =
+      cpu.v > 0 && tell(group.dir_ + "/cpu.max", fmt::format("{} {}", quota, period_us));
+  group.limits_memory_ = memory.v > 0 && tell(group.dir_ + "/memory.max", std::to_string(memory.v));
+  if (group.limits_memory_) tell(group.dir_ + "/memory.swap.max", "0");
+  return group;
+}
+
+pid_t PodCgroup::fork_into() const {
+  if (!exists()) return ::fork();
+  const Fd dir(::open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.is_open()) return -1;
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<std::uint64_t>(dir.get());
+  return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+}
+
+void PodCgroup::kill() const {
+  if (exists()) tell(dir_ + "/cgroup.kill", "1");
+}
+
+bool PodCgroup::is_empty() const {
+  const auto processes = read_file(dir_ + "/cgroup.procs");
+  return !processes || processes->empty();
+}
+
+bool PodCgroup::ran_out_of_memory() const {
+  const auto events = exists() ? read_file(dir_ + "/memory.events") : Result<std::string>("");
+  if (!events) return false;
+  for (const std::string_view line : split(*events, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() == 2 && words[0] == "oom_kill") return words[1] != "0";
+  }
+  return false;
+}
+
+void PodCgroup::remove() {
+  if (exists()) ::rmdir(dir_.c_str());
+  dir_.clear();
+}
+
+std::string cgroup_path(const std::string& base, const std::string& job, std::uint32_t attempt,
+                        std::size_t rank) {
+  return fmt::format("{}/{}.{}.{}", base, file_name(job), attempt, rank);
+}
+
+}  // namespace muster::clusters

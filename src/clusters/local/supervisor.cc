@@ -1,0 +1,118 @@
+#include "clusters/local/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "clusters/clock.h"
+#include "clusters/local/gang.h"
+
+namespace muster::clusters {
+namespace {
+
+/// A line to the server, if one listens; it also looks by itself now and then. Like all paths of a
+/// supervisor this one is relative: its directory may be moved while it runs.
+void notify(const std::string& name) {
+  const Fd fifo(::open("../../notify", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const std::string line = name + "\n";
+  if (fifo.is_open() && ::write(fifo.get(), line.data(), line.size()) < 0) return;
+}
+
+bool is_removed_here() {
+  struct stat here{};
+  return ::stat(".", &here) != 0 || here.st_nlink == 0;
+}
+
+Fd make_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  return Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+Gang::End run_gang(const std::string& dir, const std::string& name, AttemptState& state) {
+  auto spec = read_spec(".");
+  if (!spec) return {Outcome::StartFailed, 0, spec.error().message};
+  const Fd signals = make_signals();
+  const Fd control(::open("control", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!signals.is_open() || !control.is_open())
+    return {Outcome::StartFailed, 0, io_error("open", "control").message};
+  Gang gang(std::move(*spec), dir, signals.get(), control.get());
+  state.started = wall_now();
+  if (auto end = gang.start()) return *end;
+  state.pods = gang.states();
+  // If it cannot be written the gang runs on unsaid; its end is what must be kept.
+  if (write_state(".", state)) notify(name);
+  Gang::End end = gang.run();
+  state.pods = gang.states();
+  return end;
+}
+
+void null_stdio() {
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2}) ::dup2(null, fd);
+  if (null > 2) ::close(null);
+}
+
+void start_one(const std::string& dir) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return;  // if it could not be made the server notices that nobody claims it
+  null_stdio();
+  ::_exit(supervise(dir));
+}
+
+}  // namespace
+
+int supervise(const std::string& dir) {
+  if (::chdir(dir.c_str()) != 0) return 1;
+  const Fd lock(::open("lock", O_RDWR | O_CLOEXEC));
+  if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 1;
+  if (!claim(".")) return 1;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::string name = dir.substr(dir.rfind('/') + 1);
+  AttemptState state;
+  state.supervisor_pid = ::getpid();
+  Gang::End end = run_gang(dir, name, state);
+  state.phase = Phase::Over;
+  state.outcome = end.outcome;
+  state.exit_code = end.exit_code;
+  state.reason = std::move(end.reason);
+  state.ended = wall_now();
+  // On a full disk it waits: were it to go, the server would take it for one that was killed.
+  while (!write_state(".", state)) {
+    if (is_removed_here()) return 1;
+    ::sleep(1);
+  }
+  notify(name);
+  return 0;
+}
+
+int run_supervisors(const std::string& directory) {
+  ::close_range(3, ~0u, 0);
+  ::signal(SIGCHLD, SIG_IGN);
+  std::string names;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = ::read(0, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    names.append(buffer, static_cast<std::size_t>(n));
+    for (auto end = names.find('\n'); end != std::string::npos; end = names.find('\n')) {
+      start_one(directory + "/attempts/" + names.substr(0, end));
+      names.erase(0, end + 1);
+    }
+  }
+}
+
+}  // namespace muster::clusters

@@ -1,0 +1,21 @@
+// The process that stands between the server and the pods of one attempt. It outlives the server
+// and writes down how the gang stands, so that the next server finds it running or learns how it
+// ended. When it is killed its pods die with it, and the server clears up.
+#pragma once
+
+#include <string>
+
+namespace muster::clusters {
+
+/// Runs the attempt of this directory (an absolute path; see attempt_files.h) unless another
+/// process was there first. Returns when nothing of it runs and that is written down. For a process
+/// of its own, with one thread; leaves it as the reaper of its descendants.
+int supervise(const std::string& dir);
+
+/// The command `muster pod-supervisor DIR`, started once by each server: makes a supervisor for
+/// every attempt named on its standard input, one a line, until that ends. DIR is the directory of
+/// the local cluster. Exists so that a start costs a fork of this small process and not one of the
+/// server.
+int run_supervisors(const std::string& directory);
+
+}  // namespace muster::clusters

@@ -1,0 +1,72 @@
+#include "model/command.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+namespace muster::model {
+namespace {
+
+using testing::HasSubstr;
+
+Command good() {
+  Command command;
+  command.argv = {"sh", "-c", "true"};
+  command.environment = {{"A", "1"}};
+  command.working_dir = "/tmp";
+  command.files = {{"bin/run.sh", "echo", true}};
+  command.sets = {{"workers", {}, {}, {1000}, {1 << 20}}};
+  return command;
+}
+
+TEST(Command, AGoodOneIsTaken) { EXPECT_TRUE(validate(good())); }
+
+TEST(Command, ASetWithoutProgramTakesTheCommandsAndMayHaveItsOwn) {
+  Command command = good();
+  command.sets.push_back({"head", {"ray", "start"}, {}, {}, {}});
+  EXPECT_EQ(command.argv_of(command.sets[0]).front(), "sh");
+  EXPECT_EQ(command.argv_of(command.sets[1]).front(), "ray");
+  command.argv.clear();
+  EXPECT_THAT(validate(command).error().message, HasSubstr("argv: empty"));
+  command.sets.erase(command.sets.begin());
+  EXPECT_TRUE(validate(command));
+}
+
+TEST(Command, EveryMistakeNamesItsField) {
+  struct Case {
+    const char* field;
+    std::function<void(Command&)> spoil;
+  };
+  const std::string nul("a\0b", 3);
+  const Case cases[] = {
+      {"sets: empty", [](Command& c) { c.sets.clear(); }},
+      {"argv: empty", [](Command& c) { c.argv.clear(); }},
+      {"argv: empty", [](Command& c) { c.argv = {""}; }},
+      {"argv[1]", [&](Command& c) { c.argv[1] = nul; }},
+      {"sets[0].argv[1]", [&](Command& c) { c.sets[0].argv = {"x", nul}; }},
+      {"environment", [](Command& c) { c.environment["A=B"] = "1"; }},
+      {"environment", [](Command& c) { c.environment[""] = "1"; }},
+      {"environment.A", [&](Command& c) { c.environment["A"] = nul; }},
+      {"sets[0].environment", [](Command& c) { c.sets[0].environment["="] = "1"; }},
+      {"sets[0].cpu", [](Command& c) { c.sets[0].cpu = {-1}; }},
+      {"sets[0].memory", [](Command& c) { c.sets[0].memory = {-1}; }},
+      {"sets[0].name", [&](Command& c) { c.sets[0].name = nul; }},
+      {"files[0].path", [](Command& c) { c.files[0].path = "/etc/passwd"; }},
+      {"files[0].path", [](Command& c) { c.files[0].path = "a/../../b"; }},
+      {"files[0].path", [](Command& c) { c.files[0].path = "a//b"; }},
+      {"files[0].path", [](Command& c) { c.files[0].path = ""; }},
+      {"working_dir", [](Command& c) { c.working_dir = "here"; }},
+      {"name, user", [&](Command& c) { c.user = nul; }},
+      {"stop_grace", [](Command& c) { c.stop_grace = Duration{-1}; }},
+  };
+  for (const Case& c : cases) {
+    Command command = good();
+    c.spoil(command);
+    const Status status = validate(command);
+    ASSERT_FALSE(status) << c.field;
+    EXPECT_THAT(status.error().message, HasSubstr(c.field));
+  }
+}
+
+}  // namespace
+}  // namespace muster::model

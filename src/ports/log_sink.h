@@ -1,0 +1,43 @@
+// Where the output of pods goes. Whoever reads a pod's output numbers it by position and asks at
+// start how far it was taken, so that nothing is lost or doubled over a restart of either side.
+//
+// Thread contract: called from the clusters' own threads, several at once; may block shortly.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster::ports {
+
+struct PodOutput {
+  std::string job;
+  std::uint32_t attempt = 0;
+  std::uint32_t pod = 0;  // its rank in the gang
+  friend auto operator<=>(const PodOutput&, const PodOutput&) = default;
+};
+
+enum class Stream : std::uint8_t { Note, Out, Err };  // Note: said by Muster about the output
+
+struct OutputChunk {
+  Stream stream = Stream::Out;
+  Time at;  // when the pod wrote it
+  std::string bytes;
+  std::uint64_t position = 0;  // where the output goes on after it; grows
+};
+
+class LogSink {
+ public:
+  virtual ~LogSink() = default;
+  /// The position of the last chunk taken of this pod; 0 if there was none.
+  virtual Result<std::uint64_t> taken(const PodOutput& pod) = 0;
+  /// All of the chunks, and their position with them, or none. A chunk at or before taken() is one
+  /// that was handed over before: it is skipped. After a refusal the same is tried again later.
+  virtual Status append(const PodOutput& pod, std::span<const OutputChunk> chunks) = 0;
+};
+
+}  // namespace muster::ports
