@@ -9,16 +9,14 @@ namespace {
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 
-/// One transaction that may run twice: a connection found lost is opened again.
-Status in_transaction(Connection& connection, const std::vector<Batch>& batches) {
-  Status status = Ok{};
-  for (int tries = 0; tries < 2; ++tries) {
-    status = connection.begin();
-    if (!status) return status;
-    status = connection.finish(batches).status;
-    if (status || connection.is_open()) return status;
-  }
-  return status;
+/// Statements of one transaction.
+Status write_all(Connection& connection, const std::vector<Batch>& batches) {
+  return in_transaction(connection, [&]() -> Status {
+    for (const Batch& batch : batches) {
+      if (Status status = connection.run(batch, {}); !status) return status;
+    }
+    return Ok{};
+  });
 }
 
 }  // namespace
@@ -29,23 +27,21 @@ Status SqlStore::save_snapshot(std::uint64_t sequence,
   std::int64_t number = 1;
   {
     const std::lock_guard lock(blobs_mutex_);
-    if (Status status = blobs_->begin(); !status) return status;
-    const Status newest = blobs_->run({"select coalesce(max(number), 0) from snapshots", 0, {}},
-                                      [&](const Row& row) { number = row.number(0) + 1; });
-    if (!newest) {
-      blobs_->rollback();
-      return newest;
-    }
-    const Finish begun =
-        blobs_->finish({{"delete from snapshot_chunks where snapshot in "
-                         "(select number from snapshots where complete = 0)",
-                         0,
-                         {}},
-                        {"delete from snapshots where complete = 0", 0, {}},
-                        {"insert into snapshots (number, sequence, complete) values ($1, $2, 0)",
-                         2,
-                         {number, whole(sequence)}}});
-    if (!begun.status) return begun.status;
+    const Status newest = in_transaction(*blobs_, [&] {
+      return blobs_->run({"select coalesce(max(number), 0) from snapshots", 0, {}},
+                         [&](const Row& row) { number = row.number(0) + 1; });
+    });
+    if (!newest) return newest;
+    const Status begun = write_all(
+        *blobs_, {{"delete from snapshot_chunks where snapshot in "
+                   "(select number from snapshots where complete = 0)",
+                   0,
+                   {}},
+                  {"delete from snapshots where complete = 0", 0, {}},
+                  {"insert into snapshots (number, sequence, complete) values ($1, $2, 0)",
+                   2,
+                   {number, whole(sequence)}}});
+    if (!begun) return begun;
   }
   std::int64_t chunks = 0;
   while (std::optional<std::string> chunk = next()) {
@@ -55,13 +51,12 @@ Status SqlStore::save_snapshot(std::uint64_t sequence,
         "on conflict (snapshot, number) do nothing",
         3,
         {number, ++chunks, Bytes{*chunk}}};
-    if (Status status = in_transaction(*blobs_, {insert}); !status) return status;
+    if (Status status = write_all(*blobs_, {insert}); !status) return status;
   }
   const std::lock_guard lock(blobs_mutex_);
-  return in_transaction(*blobs_,
-                        {{"update snapshots set complete = 1 where number = $1", 1, {number}},
-                         {"delete from snapshot_chunks where snapshot < $1", 1, {number}},
-                         {"delete from snapshots where number < $1", 1, {number}}});
+  return write_all(*blobs_, {{"update snapshots set complete = 1 where number = $1", 1, {number}},
+                             {"delete from snapshot_chunks where snapshot < $1", 1, {number}},
+                             {"delete from snapshots where number < $1", 1, {number}}});
 }
 
 Result<std::uint64_t> SqlStore::snapshot_sequence() const {
@@ -129,7 +124,7 @@ Result<std::vector<std::string>> SqlStore::put_payloads(std::span<const std::str
     insert.values.emplace_back(Bytes{payloads[i]});
   }
   const std::lock_guard lock(blobs_mutex_);
-  if (Status status = in_transaction(*blobs_, {insert}); !status) return status.error();
+  if (Status status = write_all(*blobs_, {insert}); !status) return status.error();
   return hashes;
 }
 

@@ -268,10 +268,10 @@ Result<std::uint64_t> SqlStore::trim(std::uint64_t before) {
   before = std::min(before, *snapshot + 1);
   std::uint64_t removed = 0;
   for (bool more = true; more;) {
-    more = false;
+    std::uint64_t entries = 0;
     const Status status = keep_house([&](Connection& connection) -> Status {
       std::uint64_t newest = 0;
-      std::uint64_t entries = 0;
+      entries = 0;
       const Status gone = connection.run(
           {"delete from journal where first in (select first from journal where last < $1 "
            "order by first limit $2) and last < $1 returning first, last",
@@ -282,12 +282,12 @@ Result<std::uint64_t> SqlStore::trim(std::uint64_t before) {
             entries += natural(row.number(1) - row.number(0) + 1);
           });
       if (!gone || entries == 0) return gone;
-      removed += entries;
-      more = true;
       return connection.run({"update ledger set first = $1 where one = 1", 1, {whole(newest + 1)}},
                             {});
     });
     if (!status) return status.error();
+    removed += entries;
+    more = entries > 0;
   }
   return removed;
 }

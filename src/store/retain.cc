@@ -16,12 +16,7 @@ std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 Status SqlStore::keep_house(const std::function<Status(Connection&)>& work) {
   const std::lock_guard lock(keeper_mutex_);
   const auto turn = turns_.housekeeping();
-  if (Status status = keeper_->begin(); !status) return status;
-  if (Status status = work(*keeper_); !status) {
-    keeper_->rollback();
-    return status;
-  }
-  return keeper_->finish({}).status;
+  return in_transaction(*keeper_, [&] { return work(*keeper_); });
 }
 
 /// `batch` deletes and returns rows, at most as many as its last value says.
@@ -32,8 +27,10 @@ Status SqlStore::delete_some(const Batch& batch, std::uint64_t most, std::uint64
     Batch part = batch;
     part.values.back() = whole(now);
     std::uint64_t gone = 0;
-    const Status status = keep_house(
-        [&](Connection& connection) { return connection.run(part, [&](const Row&) { ++gone; }); });
+    const Status status = keep_house([&](Connection& connection) {
+      gone = 0;
+      return connection.run(part, [&](const Row&) { ++gone; });
+    });
     if (!status) return status;
     removed += gone;
     left -= gone;
@@ -103,14 +100,12 @@ Status SqlStore::collect_payloads(Time now, const ports::Limits& limits, std::ui
     gone.values.emplace_back(candidate.touched);
   }
   const std::lock_guard lock(blobs_mutex_);
-  if (Status status = blobs_->begin(); !status) return status;
   std::uint64_t deleted = 0;
-  const Status done = blobs_->run(gone, [&](const Row&) { ++deleted; });
-  if (!done) {
-    blobs_->rollback();
-    return done;
-  }
-  if (Finish finish = blobs_->finish({}); !finish.status) return finish.status;
+  const Status done = in_transaction(*blobs_, [&] {
+    deleted = 0;
+    return blobs_->run(gone, [&](const Row&) { ++deleted; });
+  });
+  if (!done) return done;
   removed += deleted;
   collected_ = next;
   return Ok{};

@@ -71,6 +71,9 @@ class Connection {
   virtual bool locks_rows() const = 0;
 };
 
+/// One transaction that may run twice: a connection that turns out to be lost is opened again.
+Status in_transaction(Connection& connection, const std::function<Status()>& work);
+
 /// Books: what the loop's transactions write. Blobs: snapshots and payloads, which have writers of
 /// their own; in SQLite a file of their own, so that they never hold up a commit.
 enum class Part { Books, Blobs };

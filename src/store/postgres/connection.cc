@@ -247,12 +247,14 @@ class PostgresConnection : public Connection {
     std::string line(text == nullptr ? "" : text);
     while (!line.empty() && line.back() == '\n') line.pop_back();
     std::replace(line.begin(), line.end(), '\n', ' ');
+    std::erase(line, '\t');
     return line;
   }
   Error error(const PGresult* answer) {
-    if (!is_open()) return lost();
+    // Only the server gives codes: an error without one is libpq's, about the connection.
     const char* field = PQresultErrorField(answer, PG_DIAG_SQLSTATE);
-    const std::string_view state = field == nullptr ? "" : field;
+    if (!is_open() || field == nullptr) return lost();
+    const std::string_view state = field;
     // Connection, rolled back by the server, out of something, stopped by somebody, disk.
     constexpr std::array<std::string_view, 7> passing = {"08", "40", "53", "57", "58", "55", "25"};
     const bool passes =

@@ -1,6 +1,6 @@
-// The server for tests of PostgreSQL (testing/postgres_server.h). PostgreSQL refuses to run as
+// The server for tests of PostgreSQL (postgres_server.h). PostgreSQL refuses to run as
 // root: then its programs run as the user `postgres` that Debian's package makes.
-#include "store/testing/postgres_server.h"
+#include "tests/store/postgres_server.h"
 
 #include <fcntl.h>
 #include <libpq-fe.h>
