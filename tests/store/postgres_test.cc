@@ -70,6 +70,25 @@ TEST_F(PostgresLost, AClosedConnectionIsOpenedAgain) {
   EXPECT_EQ(*store.commit({submits("b")}), 2u);
 }
 
+TEST_F(PostgresLost, ANewerSchemaIsRefused) {
+  harness.kept.reset();
+  PostgresServer::get()->run(harness.database, "update schema_version set version = 7");
+  const auto refused = open_postgres(harness.database);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("version 7"), std::string::npos);
+}
+
+TEST_F(PostgresLost, TwoProcessesMayMakeTheSchemaAtOnce) {
+  const std::string database = PostgresServer::get()->new_schema();
+  std::vector<std::thread> threads;
+  std::atomic<int> opened{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { opened += open_postgres(database) ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(opened, 4);
+}
+
 }  // namespace
 }  // namespace muster::store
 
