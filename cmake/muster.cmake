@@ -1,7 +1,8 @@
 # How Muster's targets are made. Files are found by name and place: adding one needs no edit here.
 #
 #   muster_library(NAME [DEPS lib...] [LIBS target...])
-#     src/NAME/**.cc become the library muster_NAME, its *_test.cc the tests muster_NAME_test
+#     src/NAME/**.cc become the library muster_NAME, its *_test.cc, with what is in
+#     its testing/, the tests muster_NAME_test
 #   muster_app(NAME [DEPS lib...] [LIBS target...])
 #     apps/NAME/**.cc become build/<preset>/NAME
 #   muster_gtest(TARGET LABEL label SOURCES file... [DEPS lib...] [LIBS target...] [TIMEOUT s])
@@ -50,8 +51,8 @@ function(muster_library NAME)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${NAME}/*.cc)
   set(TESTS ${SOURCES})
-  list(FILTER SOURCES EXCLUDE REGEX "_(test|bench)\\.cc$")
-  list(FILTER TESTS INCLUDE REGEX "_test\\.cc$")
+  list(FILTER SOURCES EXCLUDE REGEX "_(test|bench)\\.cc$|/testing/")
+  list(FILTER TESTS INCLUDE REGEX "_test\\.cc$|/testing/")
 
   set(PUBLIC_DEPS fmt::fmt)
   foreach(DEP IN LISTS ARG_DEPS)

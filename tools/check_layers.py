@@ -45,7 +45,7 @@ THIRD_PARTY = {
     "src/net": ASIO + POSIX,
     "src/kube": ASIO + ("boost/json", "yaml-cpp/"),
     "src/clusters": ASIO + POSIX + ("boost/json", "boost/process"),
-    "src/store": ("sqlite3.h", "libpq-fe.h"),
+    "src/store": POSIX + ("sqlite3.h", "libpq-fe.h", "openssl/evp.h"),
     "src/config": ("yaml-cpp/",),
     "src/auth": ("sodium.h",),
     "src/api": ASIO + ("boost/json",),

@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/job_row.h"
+
 namespace muster::control {
 namespace {
 
 constexpr Duration store_pause = milliseconds(50);
-
-/// The job an event is about; none for events about something else.
-const std::string* job_of(const model::EventBody& body) {
-  return std::visit(
-      [](const auto& e) -> const std::string* {
-        if constexpr (requires { e.spec.gang; }) {
-          return &e.spec.id;
-        } else if constexpr (requires { e.job; }) {
-          return &e.job;
-        } else {
-          return nullptr;
-        }
-      },
-      body);
-}
 
 }  // namespace
 
@@ -72,7 +59,7 @@ StepReport Loop::step(Time now) {
   for (const model::Event& event : pending_) {
     if (!is_sight(event.body)) books.push_back(event);
   }
-  const auto committed = ports_.store.commit(books);
+  const auto committed = ports_.store.commit({books});
   if (!committed) return refuse(std::move(report), committed.error());
   report.events = std::move(pending_);
   pending_.clear();
@@ -90,7 +77,7 @@ StepReport Loop::step(Time now) {
   decided.reserve(plan.decisions.size());
   for (const model::Decision& decision : plan.decisions)
     decided.push_back({now_, model::to_event(decision)});
-  const auto sequence = ports_.store.commit(decided);
+  const auto sequence = ports_.store.commit({decided});
   if (!sequence) {
     agenda_ = sched::Agenda{};  // it has moved on by decisions that do not exist
     world_.changes.everything = true;
@@ -130,7 +117,7 @@ void Loop::apply_one(const model::Event& event) {
     }
     return;
   }
-  const std::string* job = job_of(event.body);
+  const std::string* job = model::job_of(event.body);
   if (!changed || job == nullptr) return;
   const sched::JobSlot slot = world_.find_job(*job);
   if (!slot.is_none()) outbox_.look_at(world_, slot, now_);

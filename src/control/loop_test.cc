@@ -20,7 +20,7 @@ class LoopTest : public testing::Test {
     queue.name = "q";
     const std::vector<model::Event> books{{Time{0}, model::ClusterSet{{"c1", {}, {}, minutes(5)}}},
                                           {Time{0}, model::QueueSet{queue}}};
-    MUSTER_CHECK(store.commit(books).ok(), "set up");
+    MUSTER_CHECK(store.commit({books}).ok(), "set up");
   }
   static model::NodeSpec node() {
     model::NodeSpec spec;

@@ -114,6 +114,7 @@ struct JobSpec {
   Time deadline = Time::never();        // a job that has not started by then fails
   std::vector<std::string> depends_on;  // starts after all of these succeeded
   bool held = false;
+  std::string payload;  // hash of what to run, which the store keeps until dispatch; empty: none
 };
 
 /// What is wrong with a spec by itself, with the name of the field; unknown queues, pools and

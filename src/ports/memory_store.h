@@ -1,38 +1,256 @@
-// A journal that lives as long as the object: for tests and for the simulator, whose crashes lose
-// everything but this.
+// A store that lives as long as its data: for tests and for the simulator, whose crashes lose
+// everything but this. The tables are folded from the journal when somebody first looks at them.
 #pragma once
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "ports/store.h"
 
 namespace muster::ports {
 
 class MemoryStore : public Store {
  public:
-  Result<std::uint64_t> commit(std::span<const model::Event> batch) override {
-    if (busy_ > 0 && !batch.empty()) {
-      --busy_;
-      return Error{Fault::Unavailable, "the store is busy: try again later"};
-    }
-    events_.insert(events_.end(), batch.begin(), batch.end());
-    return last();
+  MemoryStore() : data_(std::make_shared<Data>()) {}
+
+  /// The same data as another process sees it, from now on.
+  std::unique_ptr<MemoryStore> another() const {
+    auto other = std::make_unique<MemoryStore>();
+    other->data_ = data_;
+    const std::lock_guard lock(data_->mutex);
+    other->epoch_ = data_->epoch;
+    other->commits_ = data_->commits;
+    other->last_ = data_->last();
+    return other;
   }
-
-  Status read(std::uint64_t from, const std::function<void(const Entry&)>& each) const override {
-    for (std::uint64_t sequence = from == 0 ? 1 : from; sequence <= last(); ++sequence) {
-      each({sequence, events_[sequence - 1]});
-    }
-    return Ok{};
-  }
-
-  std::uint64_t last() const override { return events_.size(); }
-
   /// The next `commits` commits are refused.
   void be_busy(int commits) { busy_ = commits; }
 
+  Result<std::uint64_t> lead() override {
+    const std::lock_guard lock(data_->mutex);
+    epoch_ = ++data_->epoch;
+    commits_ = data_->commits;
+    last_ = data_->last();
+    return epoch_;
+  }
+
+  Result<std::uint64_t> commit(const Commit& commit) override {
+    if (commit.events.empty() && commit.audit.empty() && commit.keys.empty()) return last_;
+    if (busy_ > 0) {
+      --busy_;
+      return Error{Fault::Unavailable, "the store is busy: try again later"};
+    }
+    const std::lock_guard lock(data_->mutex);
+    Data& data = *data_;
+    if (data.epoch != epoch_ || data.commits != commits_)
+      return Error{Fault::Conflict, "another process writes the journal"};
+    data.events.insert(data.events.end(), commit.events.begin(), commit.events.end());
+    for (AuditRow row : commit.audit) {
+      row.number = ++data.audits;
+      data.audit.emplace(row.number, std::move(row));
+    }
+    for (const SubmitKey& key : commit.keys) data.keys.insert_or_assign({key.user, key.key}, key);
+    commits_ = ++data.commits;
+    last_ = data.last();
+    return last_;
+  }
+
+  Status read(std::uint64_t from, const std::function<void(const Entry&)>& each) const override {
+    const std::lock_guard lock(data_->mutex);
+    const std::uint64_t first = std::max<std::uint64_t>(from, 1);
+    if (first < data_->first)
+      return Error{Fault::NotFound, fmt::format("the journal begins at {}", data_->first)};
+    for (std::uint64_t sequence = first; sequence <= data_->last(); ++sequence)
+      each({sequence, data_->events[sequence - data_->first]});
+    return Ok{};
+  }
+
+  std::uint64_t last() const override { return last_; }
+
+  Status save_snapshot(std::uint64_t sequence,
+                       const std::function<std::optional<std::string>()>& next) override {
+    std::vector<std::string> chunks;
+    while (std::optional<std::string> chunk = next()) chunks.push_back(std::move(*chunk));
+    const std::lock_guard lock(data_->mutex);
+    data_->snapshot = std::move(chunks);
+    data_->snapshot_sequence = sequence;
+    return Ok{};
+  }
+  Result<std::uint64_t> read_snapshot(
+      const std::function<void(std::string_view)>& each) const override {
+    const std::lock_guard lock(data_->mutex);
+    for (const std::string& chunk : data_->snapshot) each(chunk);
+    return data_->snapshot_sequence;
+  }
+  Result<std::uint64_t> trim(std::uint64_t before) override {
+    const std::lock_guard lock(data_->mutex);
+    return data_->trim(before);
+  }
+
+  Result<model::JobRow> job(std::string_view id) const override {
+    const std::lock_guard lock(data_->mutex);
+    data_->fold();
+    const auto it = data_->submits.find(id);
+    if (it == data_->submits.end()) return Error{Fault::NotFound, fmt::format("no job {}", id)};
+    return data_->jobs.at(it->second);
+  }
+  Result<JobPage> jobs(const JobFilter& filter, std::uint64_t before,
+                       std::size_t limit) const override {
+    limit = std::clamp<std::size_t>(limit, 1, page_max);
+    const std::lock_guard lock(data_->mutex);
+    data_->fold();
+    JobPage page;
+    auto it = before == 0 ? data_->jobs.end() : data_->jobs.lower_bound(before);
+    while (it != data_->jobs.begin()) {
+      --it;
+      if (!passes(filter, it->second)) continue;
+      if (page.jobs.size() == limit) {
+        page.next = page.jobs.back().submit;
+        break;
+      }
+      page.jobs.push_back(it->second);
+    }
+    return page;
+  }
+  Result<AuditPage> audit(std::uint64_t before, std::size_t limit) const override {
+    limit = std::clamp<std::size_t>(limit, 1, page_max);
+    const std::lock_guard lock(data_->mutex);
+    AuditPage page;
+    auto it = before == 0 ? data_->audit.end() : data_->audit.lower_bound(before);
+    while (it != data_->audit.begin() && page.rows.size() < limit)
+      page.rows.push_back((--it)->second);
+    if (it != data_->audit.begin()) page.next = page.rows.back().number;
+    return page;
+  }
+  Result<std::optional<SubmitKey>> submit_key(std::string_view user, std::string_view key,
+                                              Time now) const override {
+    const std::lock_guard lock(data_->mutex);
+    const auto it = data_->keys.find({std::string(user), std::string(key)});
+    if (it == data_->keys.end() || it->second.expires <= now) return std::optional<SubmitKey>{};
+    return std::optional(it->second);
+  }
+
+  Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
+                                                Time now) override {
+    const std::lock_guard lock(data_->mutex);
+    std::vector<std::string> hashes;
+    for (const std::string_view bytes : payloads) {
+      hashes.push_back(fmt::format("{:016x}", Hasher().add(bytes).value()));
+      auto& kept = data_->payloads[hashes.back()];
+      kept = {std::string(bytes), std::max(kept.second, now)};
+    }
+    return hashes;
+  }
+  Result<std::string> payload(std::string_view hash) const override {
+    const std::lock_guard lock(data_->mutex);
+    const auto it = data_->payloads.find(hash);
+    if (it == data_->payloads.end())
+      return Error{Fault::NotFound, fmt::format("no payload {}", hash)};
+    return it->second.first;
+  }
+
+  Result<Retained> retain(Time now, const Limits& limits) override {
+    const std::lock_guard lock(data_->mutex);
+    data_->fold();
+    Retained removed;
+    removed.jobs = data_->forget_finished(now, limits);
+    if (limits.audit.ms > 0) {
+      removed.audit = std::erase_if(
+          data_->audit, [&](const auto& item) { return item.second.at <= now - limits.audit; });
+    }
+    removed.keys =
+        std::erase_if(data_->keys, [&](const auto& item) { return item.second.expires <= now; });
+    std::set<std::string, std::less<>> named;
+    for (const auto& [submit, row] : data_->jobs) named.insert(row.payload);
+    if (limits.unnamed_payloads.ms > 0) {
+      removed.payloads = std::erase_if(data_->payloads, [&](const auto& item) {
+        return item.second.second <= now - limits.unnamed_payloads && !named.contains(item.first);
+      });
+    }
+    if (limits.journal_tail > 0 && data_->snapshot_sequence > limits.journal_tail)
+      removed.journal = data_->trim(data_->snapshot_sequence - limits.journal_tail + 1);
+    return removed;
+  }
+
  private:
-  std::vector<model::Event> events_;
+  struct Data {
+    std::mutex mutex;
+    std::uint64_t epoch = 0;
+    std::uint64_t commits = 0;
+    std::uint64_t first = 1;
+    std::vector<model::Event> events;
+    std::vector<std::string> snapshot;
+    std::uint64_t snapshot_sequence = 0;
+    std::uint64_t folded = 0;
+    std::map<std::uint64_t, model::JobRow> jobs;  // by submit
+    std::map<std::string, std::uint64_t, std::less<>> submits;
+    std::uint64_t audits = 0;
+    std::map<std::uint64_t, AuditRow> audit;
+    std::map<std::pair<std::string, std::string>, SubmitKey> keys;
+    std::map<std::string, std::pair<std::string, Time>, std::less<>> payloads;
+
+    std::uint64_t last() const { return first + events.size() - 1; }
+    void fold() {
+      for (; folded < last(); ++folded) {
+        const model::Event& event = events[folded + 1 - first];
+        const std::string* id = model::job_of(event.body);
+        if (id == nullptr) continue;
+        const auto it = submits.find(*id);
+        if (it != submits.end()) {
+          model::follow(jobs.at(it->second), event);
+        } else if (const auto* submitted = std::get_if<model::JobSubmitted>(&event.body)) {
+          submits.emplace(*id, folded + 1);
+          jobs.emplace(folded + 1, model::row_of(*submitted, event.at, folded + 1));
+        }
+      }
+    }
+    std::uint64_t trim(std::uint64_t before) {
+      fold();
+      before = std::min(before, snapshot_sequence + 1);
+      if (before <= first) return 0;
+      const std::uint64_t count = before - first;
+      events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
+      first = before;
+      return count;
+    }
+    std::uint64_t forget_finished(Time now, const Limits& limits) {
+      std::vector<Time> ends;
+      for (const auto& [submit, row] : jobs) {
+        if (!row.finished.is_never()) ends.push_back(row.finished);
+      }
+      std::sort(ends.rbegin(), ends.rend());
+      std::optional<Time> until;
+      if (limits.finished_jobs.ms > 0) until = now - limits.finished_jobs;
+      if (limits.finished_jobs_most > 0 && ends.size() > limits.finished_jobs_most)
+        until = std::max(until.value_or(Time{0}), ends[limits.finished_jobs_most]);
+      if (!until) return 0;
+      std::erase_if(submits,
+                    [&](const auto& item) { return jobs.at(item.second).finished <= *until; });
+      return std::erase_if(jobs, [&](const auto& item) { return item.second.finished <= *until; });
+    }
+  };
+
+  static bool passes(const JobFilter& filter, const model::JobRow& row) {
+    const auto same = [](const std::string& asked, const std::string& has) {
+      return asked.empty() || asked == has;
+    };
+    const bool state =
+        filter.states.empty() ||
+        std::find(filter.states.begin(), filter.states.end(), row.state) != filter.states.end();
+    return state && same(filter.queue, row.queue) && same(filter.user, row.user) &&
+           same(filter.cluster, row.cluster) && row.name.starts_with(filter.name_prefix);
+  }
+
+  std::shared_ptr<Data> data_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t commits_ = 0;
+  std::uint64_t last_ = 0;
   int busy_ = 0;
 };
 

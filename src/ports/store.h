@@ -1,15 +1,30 @@
-// The journal: the books in the order they happened. World is the fold of it, so what is committed
-// here is what Muster remembers, and nothing else.
+// What Muster remembers. The journal holds the books in the order they happened: World is the fold
+// of it. Beside it stand the tables people query (jobs, audit, keys of repeated submits), written
+// in the journal's transaction, so that a list never disagrees with the books; snapshots, which let
+// a restart skip most of the journal; and payloads, kept once by their hash.
 //
-// Thread contract: one writer, the loop; reading is for start and for tools.
+// Faults: Unavailable (database lost, disk full) may be tried again and heals by itself at a later
+// call. Conflict means that the books went on without the caller: another leader writes now, or
+// what was given up after a lost connection turned out to be written. It must recover again from
+// the journal before it goes on.
+//
+// Thread contract: lead and commit from one thread, the loop's. save_snapshot and retain from one
+// other thread, beside it. Everything else from any thread. Calls block while the disk or the
+// database works; none waits for a snapshot to be written.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/event.h"
+#include "model/job_row.h"
 
 namespace muster::ports {
 
@@ -18,17 +33,126 @@ struct Entry {
   model::Event event;
 };
 
+/// Who asked for what.
+struct AuditRow {
+  std::uint64_t number = 0;  // given by the store: newer rows have greater ones
+  Time at;
+  std::string user;
+  std::string request;  // id of the request
+  std::string verb;
+  std::string object;
+  std::string detail;
+  friend bool operator==(const AuditRow&, const AuditRow&) = default;
+};
+
+/// A submit that carried an idempotency key, to be answered again with the same jobs.
+struct SubmitKey {
+  std::string user;
+  std::string key;
+  std::string request_hash;  // another request under the same key is the caller's mistake
+  std::vector<std::string> jobs;
+  Time expires;
+  friend bool operator==(const SubmitKey&, const SubmitKey&) = default;
+};
+
+/// What becomes durable together.
+struct Commit {
+  std::span<const model::Event> events;
+  std::span<const AuditRow> audit = {};
+  std::span<const SubmitKey> keys = {};  // a key that is there already is replaced
+};
+
+/// Empty parts do not filter.
+struct JobFilter {
+  std::vector<model::JobState> states = {};
+  std::string queue = {};
+  std::string user = {};
+  std::string cluster = {};
+  std::string name_prefix = {};
+};
+
+/// Newest first. `next` is where the following page begins; 0: this was the last. The work for a
+/// page is bounded, so a page of a filter that few jobs pass may be short, even empty, and still
+/// have a next.
+struct JobPage {
+  std::vector<model::JobRow> jobs;
+  std::uint64_t next = 0;
+};
+struct AuditPage {
+  std::vector<AuditRow> rows;
+  std::uint64_t next = 0;
+};
+constexpr std::size_t page_max = 1000;  // rows; a greater limit is cut to this
+
+/// How much is kept. 0 ms or 0 entries: no limit.
+struct Limits {
+  Duration finished_jobs = hours(24 * 30);
+  std::uint64_t finished_jobs_most = 1'000'000;
+  Duration audit = hours(24 * 365);
+  Duration unnamed_payloads = hours(1);  // a payload comes before the job that names it
+  std::uint64_t journal_tail = 100'000;  // entries kept before the newest snapshot
+  std::uint64_t rows_at_once = 10'000;   // of each kind in a call: the rest goes in the next
+};
+
+/// What a call of retain removed.
+struct Retained {
+  std::uint64_t jobs = 0;
+  std::uint64_t audit = 0;
+  std::uint64_t keys = 0;
+  std::uint64_t payloads = 0;
+  std::uint64_t journal = 0;  // entries
+  friend bool operator==(const Retained&, const Retained&) = default;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
-  /// All of the batch or nothing of it, durable when it returns. Sequence numbers are contiguous
-  /// and start at 1. Returns the last one in the journal; an empty batch changes nothing. A
-  /// Fault::Unavailable may be tried again; a Fault::Conflict means that another leader writes now.
-  virtual Result<std::uint64_t> commit(std::span<const model::Event> batch) = 0;
-  /// Every entry with a sequence of `from` or more, in order.
+
+  // ---- the journal
+  /// Takes the lead: whoever led before gets Conflict from now on. Returns the new epoch. Not
+  /// needed where there is one process only; before the first call everybody may commit.
+  virtual Result<std::uint64_t> lead() = 0;
+  /// All of it or nothing of it, durable when it returns. Sequence numbers are contiguous and start
+  /// at 1. Returns the last one in the journal. Nothing to write changes nothing.
+  virtual Result<std::uint64_t> commit(const Commit& commit) = 0;
+  /// Every entry with a sequence of `from` or more, in order. NotFound if it was trimmed.
   virtual Status read(std::uint64_t from, const std::function<void(const Entry&)>& each) const = 0;
-  /// Of the newest entry; 0 for an empty journal.
+  /// Of the newest entry that this process wrote or found at the start; 0 for an empty journal.
   virtual std::uint64_t last() const = 0;
+
+  // ---- snapshots
+  /// Writes what `next` gives until it gives nothing, in pieces, while commits go on. It counts
+  /// only when it is complete: one that failed or was interrupted is as if it had never begun.
+  virtual Status save_snapshot(std::uint64_t sequence,
+                               const std::function<std::optional<std::string>()>& next) = 0;
+  /// The chunks of the newest complete snapshot, in order. Returns its sequence; 0: there is none.
+  virtual Result<std::uint64_t> read_snapshot(
+      const std::function<void(std::string_view)>& each) const = 0;
+  /// Forgets entries before `before`, of those that the newest complete snapshot holds. Whole
+  /// commits go, so some more may stay. Returns how many went.
+  virtual Result<std::uint64_t> trim(std::uint64_t before) = 0;
+
+  // ---- the tables
+  /// Fault::NotFound if there is no such job, or no more.
+  virtual Result<model::JobRow> job(std::string_view id) const = 0;
+  /// Those before `before` (0: the newest), at most `limit`.
+  virtual Result<JobPage> jobs(const JobFilter& filter, std::uint64_t before,
+                               std::size_t limit) const = 0;
+  virtual Result<AuditPage> audit(std::uint64_t before, std::size_t limit) const = 0;
+  /// None if it is unknown or expired at `now`.
+  virtual Result<std::optional<SubmitKey>> submit_key(std::string_view user, std::string_view key,
+                                                      Time now) const = 0;
+
+  // ---- payloads
+  /// Durable when it returns: a hash for each, in the same order (SHA-256 in hex, where it is
+  /// durable). Give many at once: it costs one sync. `now` keeps them from being collected before
+  /// the submit that names them.
+  virtual Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
+                                                        Time now) = 0;
+  virtual Result<std::string> payload(std::string_view hash) const = 0;
+
+  /// Removes what is past its limits. Says how much that was; call again soon while it removes.
+  virtual Result<Retained> retain(Time now, const Limits& limits) = 0;
 };
 
 }  // namespace muster::ports

@@ -22,6 +22,22 @@ std::string gang_broken(const sched::World& world) {
   return {};
 }
 
+/// What people see in lists is what the engine has.
+std::string rows_broken(const sched::World& world, const ports::Store& store) {
+  for (std::size_t i = 0; i < world.job_count(); ++i) {
+    const sched::Job& job = world.job(sched::JobSlot{static_cast<std::uint32_t>(i)});
+    const auto row = store.job(job.id);
+    if (!row) return row.error().message;
+    if (row->state != job.state || row->attempt != job.attempt || row->priority != job.priority ||
+        row->failures != job.failures) {
+      return fmt::format("the row of {} says {}, attempt {}; the world has {}, attempt {}", job.id,
+                         model::to_text(row->state), row->attempt, model::to_text(job.state),
+                         job.attempt);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string check_step(const control::Loop& loop, const Record& record, std::size_t accepted) {
@@ -53,6 +69,7 @@ std::string check_end(const control::Loop& loop, const ports::Store& store, cons
     if (succeeded && really == 0) return id + " is said to have succeeded but no attempt did";
     if (!rerun && really > 1) return fmt::format("{} succeeded {} times", id, really);
   }
+  if (std::string wrong = rows_broken(loop.world(), store); !wrong.empty()) return wrong;
   auto recovered = control::recover(store, loop.policy());
   if (!recovered) return recovered.error().message;
   sched::World& world = recovered->world;

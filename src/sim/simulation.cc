@@ -84,7 +84,7 @@ class Simulation {
     for (const auto& spec : workload_.fleet_pools)
       books.push_back({Time{0}, model::FleetPoolSet{spec}});
     for (const auto& spec : workload_.queues) books.push_back({Time{0}, model::QueueSet{spec}});
-    const auto committed = store_.commit(books);
+    const auto committed = store_.commit({books});
     MUSTER_CHECK(committed.ok(), "the memory store refused: {}", committed.error().message);
   }
 

@@ -1,0 +1,142 @@
+// Snapshots and payloads of SqlStore.
+#include <algorithm>
+
+#include "store/sha256.h"
+#include "store/sql_store.h"
+
+namespace muster::store {
+namespace {
+
+std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
+
+/// Statements of one transaction.
+Status write_all(Connection& connection, const std::vector<Batch>& batches) {
+  return in_transaction(connection, [&]() -> Status {
+    for (const Batch& batch : batches) {
+      if (Status status = connection.run(batch, {}); !status) return status;
+    }
+    return Ok{};
+  });
+}
+
+}  // namespace
+
+Status SqlStore::save_snapshot(std::uint64_t sequence,
+                               const std::function<std::optional<std::string>()>& next) {
+  // What an earlier try left unfinished goes first; then this one's number is free.
+  std::int64_t number = 1;
+  {
+    const std::lock_guard lock(blobs_mutex_);
+    const Status newest = in_transaction(*blobs_, [&] {
+      return blobs_->run({"select coalesce(max(number), 0) from snapshots", 0, {}},
+                         [&](const Row& row) { number = row.number(0) + 1; });
+    });
+    if (!newest) return newest;
+    const Status begun = write_all(
+        *blobs_, {{"delete from snapshot_chunks where snapshot in "
+                   "(select number from snapshots where complete = 0)",
+                   0,
+                   {}},
+                  {"delete from snapshots where complete = 0", 0, {}},
+                  {"insert into snapshots (number, sequence, complete) values ($1, $2, 0)",
+                   2,
+                   {number, whole(sequence)}}});
+    if (!begun) return begun;
+  }
+  std::int64_t chunks = 0;
+  while (std::optional<std::string> chunk = next()) {
+    const std::lock_guard lock(blobs_mutex_);
+    const Batch insert{
+        "insert into snapshot_chunks (snapshot, number, bytes) values ($1, $2, $3) "
+        "on conflict (snapshot, number) do nothing",
+        3,
+        {number, ++chunks, Bytes{*chunk}}};
+    if (Status status = write_all(*blobs_, {insert}); !status) return status;
+  }
+  const std::lock_guard lock(blobs_mutex_);
+  return write_all(*blobs_, {{"update snapshots set complete = 1 where number = $1", 1, {number}},
+                             {"delete from snapshot_chunks where snapshot < $1", 1, {number}},
+                             {"delete from snapshots where number < $1", 1, {number}}});
+}
+
+Result<std::uint64_t> SqlStore::snapshot_sequence() const {
+  std::int64_t sequence = 0;
+  const Status status = blob_readers_.use([&](Connection& connection) {
+    return connection.run(
+        {"select coalesce(max(sequence), 0) from snapshots where complete = 1", 0, {}},
+        [&](const Row& row) { sequence = row.number(0); });
+  });
+  if (!status) return status.error();
+  return static_cast<std::uint64_t>(sequence);
+}
+
+Result<std::uint64_t> SqlStore::read_snapshot(
+    const std::function<void(std::string_view)>& each) const {
+  std::int64_t number = 0;
+  std::int64_t sequence = 0;
+  const Status found = blob_readers_.use([&](Connection& connection) {
+    return connection.run({"select number, sequence from snapshots where complete = 1 "
+                           "order by number desc limit 1",
+                           0,
+                           {}},
+                          [&](const Row& row) {
+                            number = row.number(0);
+                            sequence = row.number(1);
+                          });
+  });
+  if (!found) return found.error();
+  for (std::int64_t chunk = 1; number > 0; ++chunk) {
+    std::optional<std::string> bytes;
+    const Status read = blob_readers_.use([&](Connection& connection) {
+      return connection.run(
+          {"select bytes from snapshot_chunks where snapshot = $1 and number = $2",
+           2,
+           {number, chunk}},
+          [&](const Row& row) { bytes = std::string(row.text(0)); });
+    });
+    if (!read) return read.error();
+    if (!bytes) break;
+    each(*bytes);
+  }
+  return static_cast<std::uint64_t>(sequence);
+}
+
+Result<std::vector<std::string>> SqlStore::put_payloads(std::span<const std::string_view> payloads,
+                                                        Time now) {
+  std::vector<std::string> hashes;
+  hashes.reserve(payloads.size());
+  for (const std::string_view bytes : payloads) hashes.push_back(sha256_hex(bytes));
+  if (payloads.empty()) return hashes;
+  Batch insert{
+      "insert into payloads (hash, touched, bytes) values ($1, $2, $3) "
+      "on conflict (hash) do update set touched = excluded.touched "
+      "where payloads.touched < excluded.touched",
+      3,
+      {}};
+  // In the order of hashes, so that two writers never wait for each other's rows.
+  std::vector<std::size_t> order(payloads.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
+  for (const std::size_t i : order) {
+    insert.values.emplace_back(std::string_view(hashes[i]));
+    insert.values.emplace_back(now.ms);
+    insert.values.emplace_back(Bytes{payloads[i]});
+  }
+  const std::lock_guard lock(blobs_mutex_);
+  if (Status status = write_all(*blobs_, {insert}); !status) return status.error();
+  return hashes;
+}
+
+Result<std::string> SqlStore::payload(std::string_view hash) const {
+  std::optional<std::string> bytes;
+  const Status status = blob_readers_.use([&](Connection& connection) {
+    return connection.run({"select bytes from payloads where hash = $1", 1, {hash}},
+                          [&](const Row& row) { bytes = std::string(row.text(0)); });
+  });
+  if (!status) return status.error();
+  if (!bytes) return Error{Fault::NotFound, fmt::format("no payload {}", hash)};
+  return std::move(*bytes);
+}
+
+}  // namespace muster::store

@@ -1,0 +1,296 @@
+#include "store/job_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/projection.h"
+
+namespace muster::store {
+namespace {
+
+using model::JobRow;
+using model::JobState;
+
+constexpr std::int64_t look_max = 5000;  // rows for a page, of each state, that the filter may drop
+constexpr std::string_view columns =
+    "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
+    "submitted, started, finished, why, payload, run_limit, pods, gpus";
+constexpr std::string_view last_character = "\xf4\x8f\xbf\xbf";
+
+std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
+Value time_or_null(Time t) { return t.is_never() ? Value{Null{}} : Value{t.ms}; }
+Time time_at(const Row& row, int column) {
+  return row.is_null(column) ? Time::never() : Time{row.number(column)};
+}
+
+JobState state_of(std::string_view text) {
+  for (const JobState state : model::all_states()) {
+    if (model::to_text(state) == text) return state;
+  }
+  return JobState::Failed;  // a state of a newer schema; it was refused at the start
+}
+
+JobRow job_of(const Row& row) {
+  JobRow job;
+  job.submit = static_cast<std::uint64_t>(row.number(0));
+  job.id = row.text(1);
+  job.name = row.text(2);
+  job.user = row.text(3);
+  job.queue = row.text(4);
+  job.priority = static_cast<int>(row.number(5));
+  job.state = state_of(row.text(6));
+  job.attempt = static_cast<std::uint32_t>(row.number(7));
+  job.failures = static_cast<std::uint32_t>(row.number(8));
+  job.max_retries = static_cast<std::uint32_t>(row.number(9));
+  job.cluster = row.text(10);
+  job.submitted = Time{row.number(11)};
+  job.started = time_at(row, 12);
+  job.finished = time_at(row, 13);
+  job.why = model::parse_end_why(row.text(14)).value_or(model::EndWhy::None);
+  job.payload = row.text(15);
+  job.run_limit = Duration{row.number(16)};
+  job.pods = static_cast<std::uint32_t>(row.number(17));
+  job.gpus = {row.number(18)};
+  return job;
+}
+
+/// A condition of a select: `column op $n`.
+struct Condition {
+  std::string_view text;  // with {} for the number of its value
+  Value value;
+};
+
+std::string conjunction(const std::vector<Condition>& conditions, std::vector<Value>& values) {
+  std::string sql;
+  for (const Condition& condition : conditions) {
+    values.push_back(condition.value);
+    sql += sql.empty() ? "" : " and ";
+    sql += fmt::format(fmt::runtime(condition.text), fmt::format("${}", values.size()));
+  }
+  return sql;
+}
+
+/// One pass down the table: through `index` alone, or also with `rest`, which the index cannot
+/// answer.
+struct Pass {
+  std::vector<JobRow> rows;      // newest first
+  std::uint64_t covered_to = 0;  // every match at or above it is in `rows`; 0: all
+};
+
+Result<Pass> look(Connection& connection, const std::vector<Condition>& index,
+                  const std::vector<Condition>& rest, std::size_t most) {
+  Batch select;
+  const std::string where = conjunction(index, select.values);
+  std::string sql =
+      fmt::format("select {} from jobs where {} order by submit desc", columns, where);
+  if (!rest.empty()) {
+    select.values.emplace_back(look_max);
+    sql = fmt::format("select {} from ({} limit ${}) as looked_at where ", columns, sql,
+                      select.values.size());
+    sql += conjunction(rest, select.values) + " order by submit desc";
+  }
+  select.values.emplace_back(static_cast<std::int64_t>(most));
+  sql += fmt::format(" limit ${}", select.values.size());
+  select.sql = sql;
+  select.columns = select.values.size();
+
+  Pass pass;
+  const Status found =
+      connection.run(select, [&](const Row& row) { pass.rows.push_back(job_of(row)); });
+  if (!found) return found.error();
+  if (pass.rows.size() >= most) {
+    pass.covered_to = pass.rows.back().submit;
+  } else if (!rest.empty()) {
+    Batch floor;
+    const std::string again = conjunction(index, floor.values);
+    floor.values.emplace_back(look_max - 1);
+    const std::string text =
+        fmt::format("select submit from jobs where {} order by submit desc limit 1 offset ${}",
+                    again, floor.values.size());
+    floor.sql = text;
+    floor.columns = floor.values.size();
+    const Status ended = connection.run(floor, [&](const Row& row) {
+      pass.covered_to = static_cast<std::uint64_t>(row.number(0));
+    });
+    if (!ended) return ended.error();
+  }
+  return pass;
+}
+
+/// Rows of several passes as one page.
+ports::JobPage merge(std::vector<Pass> passes, std::size_t limit) {
+  std::uint64_t covered_to = 0;
+  ports::JobPage page;
+  for (Pass& pass : passes) {
+    covered_to = std::max(covered_to, pass.covered_to);
+    std::move(pass.rows.begin(), pass.rows.end(), std::back_inserter(page.jobs));
+  }
+  std::erase_if(page.jobs, [&](const JobRow& row) { return row.submit < covered_to; });
+  std::sort(page.jobs.begin(), page.jobs.end(),
+            [](const JobRow& a, const JobRow& b) { return a.submit > b.submit; });
+  page.next = covered_to;
+  if (page.jobs.size() > limit) {
+    page.jobs.resize(limit);
+    page.next = page.jobs.back().submit;
+  }
+  return page;
+}
+
+/// The parts of a filter, and which of them an index answers.
+class Search {
+ public:
+  Search(const ports::JobFilter& filter, std::uint64_t before)
+      : user_(table_text(filter.user)),
+        queue_(table_text(filter.queue)),
+        cluster_(table_text(filter.cluster)),
+        name_(table_text(filter.name_prefix)),
+        name_end_(name_ + std::string(last_character)),
+        before_(before == 0 ? std::numeric_limits<std::int64_t>::max() : whole(before)) {
+    if (!user_.empty()) parts_.push_back({"user_name = {}", user_});
+    if (!queue_.empty()) parts_.push_back({"queue = {}", queue_});
+    if (!cluster_.empty()) parts_.push_back({"cluster <> '' and cluster = {}", cluster_});
+  }
+
+  Result<ports::JobPage> page(Connection& connection, const ports::JobFilter& filter,
+                              std::size_t limit) {
+    std::vector<Pass> passes;
+    const Result<bool> rare = has_rare_name(connection);
+    if (!rare) return rare.error();
+    const bool by_state = !*rare && !(filter.states.empty() && parts_.empty());
+    std::vector<JobState> states = filter.states;
+    if (by_state && states.empty())
+      states.assign(model::all_states().begin(), model::all_states().end());
+    std::sort(states.begin(), states.end());
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+    if (states.empty()) {
+      if (Status status = add(connection, passes, *rare, std::nullopt, limit); !status)
+        return status.error();
+    }
+    for (const JobState state : states) {
+      if (Status status = add(connection, passes, *rare, state, limit); !status)
+        return status.error();
+    }
+    return merge(std::move(passes), limit);
+  }
+
+ private:
+  Status add(Connection& connection, std::vector<Pass>& passes, bool rare_name,
+             std::optional<JobState> state, std::size_t limit) const {
+    std::vector<Condition> index;
+    std::vector<Condition> rest;
+    if (rare_name) add_name(index);
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      (i == 0 || rare_name ? index : rest).push_back(parts_[i]);
+    if (state) index.push_back({"state = {}", model::to_text(*state)});
+    index.push_back({"submit < {}", before_});
+    if (!rare_name && !name_.empty()) add_name(rest);
+    Result<Pass> pass = look(connection, index, rest, limit + 1);
+    if (!pass) return pass.error();
+    passes.push_back(std::move(*pass));
+    return Ok{};
+  }
+  void add_name(std::vector<Condition>& conditions) const {
+    conditions.push_back({"name <> '' and name >= {}", name_});
+    conditions.push_back({"name < {}", name_end_});
+  }
+  /// Names cannot be read in the order of submits: so few that all of them can be looked at?
+  Result<bool> has_rare_name(Connection& connection) const {
+    if (name_.empty()) return false;
+    std::int64_t count = 0;
+    const Status counted = connection.run(
+        {"select count(*) from (select 1 from jobs where name <> '' and name >= $1 and name < $2 "
+         "limit $3) as named",
+         3,
+         {name_, name_end_, look_max + 1}},
+        [&](const Row& row) { count = row.number(0); });
+    if (!counted) return counted.error();
+    return count <= look_max;
+  }
+
+  std::string user_;
+  std::string queue_;
+  std::string cluster_;
+  std::string name_;
+  std::string name_end_;
+  std::int64_t before_;
+  std::vector<Condition> parts_;
+};
+
+}  // namespace
+
+Batch insert_jobs(const std::vector<JobRow>& rows) {
+  static const std::string sql = fmt::format(
+      "insert into jobs ({}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
+      "$15, $16, $17, $18, $19) on conflict (id) do nothing",
+      columns);
+  Batch batch{sql, 19, {}};
+  batch.values.reserve(rows.size() * batch.columns);
+  for (const JobRow& row : rows) {
+    const std::array<Value, 19> values = {
+        whole(row.submit),
+        row.id,
+        row.name,
+        row.user,
+        row.queue,
+        std::int64_t{row.priority},
+        model::to_text(row.state),
+        std::int64_t{row.attempt},
+        std::int64_t{row.failures},
+        std::int64_t{row.max_retries},
+        row.cluster,
+        row.submitted.ms,
+        time_or_null(row.started),
+        time_or_null(row.finished),
+        model::to_text(row.why),
+        row.payload,
+        row.run_limit.ms,
+        std::int64_t{row.pods},
+        row.gpus.v,
+    };
+    batch.values.insert(batch.values.end(), values.begin(), values.end());
+  }
+  return batch;
+}
+
+Batch update_jobs(const std::vector<JobRow>& rows) {
+  Batch batch{
+      "update jobs set queue = $1, priority = $2, state = $3, attempt = $4, failures = $5, "
+      "cluster = $6, started = $7, finished = $8, why = $9 where submit = $10",
+      10,
+      {}};
+  batch.values.reserve(rows.size() * batch.columns);
+  for (const JobRow& row : rows) {
+    const std::array<Value, 10> values = {row.queue,
+                                          std::int64_t{row.priority},
+                                          model::to_text(row.state),
+                                          std::int64_t{row.attempt},
+                                          std::int64_t{row.failures},
+                                          row.cluster,
+                                          time_or_null(row.started),
+                                          time_or_null(row.finished),
+                                          model::to_text(row.why),
+                                          whole(row.submit)};
+    batch.values.insert(batch.values.end(), values.begin(), values.end());
+  }
+  return batch;
+}
+
+Status find_jobs(Connection& connection, const std::vector<std::string>& ids,
+                 const std::function<void(JobRow)>& each) {
+  if (ids.empty()) return Ok{};
+  static const std::string sql = fmt::format("select {} from jobs where id = $1", columns);
+  Batch batch{sql, 1, {}};
+  for (const std::string& id : ids) batch.values.emplace_back(std::string_view(id));
+  return connection.run(batch, [&](const Row& row) { each(job_of(row)); });
+}
+
+Result<ports::JobPage> page_of_jobs(Connection& connection, const ports::JobFilter& filter,
+                                    std::uint64_t before, std::size_t limit) {
+  return Search(filter, before)
+      .page(connection, filter, std::clamp<std::size_t>(limit, 1, ports::page_max));
+}
+
+}  // namespace muster::store

@@ -1,0 +1,21 @@
+// Events of every kind with random contents, for tests of the codec.
+#pragma once
+
+#include <cstddef>
+#include <variant>
+
+#include "base/prng.h"
+#include "model/event.h"
+
+namespace muster::store {
+
+constexpr std::size_t event_kinds = std::variant_size_v<model::EventBody>;
+constexpr std::size_t golden_events = 10 * event_kinds;
+
+/// `kind`: index in model::EventBody. The golden journal holds what this makes: a change here is a
+/// new golden file, beside the old one.
+model::Event random_event(Prng& prng, std::size_t kind);
+
+bool same(const model::Event& a, const model::Event& b);
+
+}  // namespace muster::store
