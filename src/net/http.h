@@ -106,8 +106,8 @@ struct Request {
 
 struct Response {
   int status = 200;
-  Headers headers;
-  Body body;
+  Headers headers = {};
+  Body body = {};
 };
 
 /// "Not Found"; "Unknown" for codes nobody defined.

@@ -43,7 +43,7 @@ struct Access {
 
 struct ServerOptions {
   std::vector<Address> listen = {{"127.0.0.1", 0, ""}};  // port 0: any free one
-  std::optional<TlsServerOptions> tls;                   // for all of them but Unix sockets
+  std::optional<TlsServerOptions> tls = {};              // for all of them but Unix sockets
   int threads = 1;
 
   std::uint32_t header_bytes_max = 32U << 10;  // 431 beyond
@@ -57,7 +57,7 @@ struct ServerOptions {
   Duration write_timeout = seconds(30);       // a client that takes none of our bytes for so long
   Duration stream_gather = milliseconds(10);  // sends to streams within it become one write
 
-  std::function<void(const Access&)> on_access;
+  std::function<void(const Access&)> on_access = {};
 };
 
 struct ServerStats {

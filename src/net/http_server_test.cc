@@ -4,12 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <future>
-#include <mutex>
 #include <thread>
 
-#include "net/testing/raw_client.h"
+#include "net/testing/server.h"
 
 namespace muster::net {
 namespace {
@@ -17,61 +14,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using testing::Mailbox;
 using ::testing::Not;
 using testing::RawClient;
+using testing::Server;
 using ::testing::StartsWith;
-
-/// Values that other threads leave for the test, which waits for them.
-template <typename T>
-class Mailbox {
- public:
-  void put(T value) {
-    const std::lock_guard lock(mutex_);
-    values_.push_back(std::move(value));
-    arrived_.notify_all();
-  }
-  T take() {
-    std::unique_lock lock(mutex_);
-    const bool found =
-        arrived_.wait_for(lock, std::chrono::seconds(10), [this] { return !values_.empty(); });
-    MUSTER_CHECK(found, "nothing came within 10 s");
-    T value = std::move(values_.front());
-    values_.erase(values_.begin());
-    return value;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::vector<T> values_;
-};
-
-class Server {
- public:
-  explicit Server(const std::function<void(Router&)>& fill, ServerOptions options = {}) {
-    fill(router_);
-    options.on_access = [this](const Access& access) { accesses.put(access); };
-    auto started = HttpServer::start(std::move(options), [this](Request request, Responder answer) {
-      router_.dispatch(std::move(request), std::move(answer));
-    });
-    MUSTER_CHECK(started.ok(), "{}", started.error().message);
-    server_ = std::move(*started);
-  }
-  HttpServer* operator->() { return server_.get(); }
-  RawClient connect() { return RawClient(server_->port()); }
-  /// One request on its own connection.
-  std::string ask(std::string_view bytes) {
-    RawClient client = connect();
-    client.send(bytes);
-    return client.read_response();
-  }
-
-  Mailbox<Access> accesses;
-
- private:
-  Router router_;
-  std::unique_ptr<HttpServer> server_;
-};
 
 void hello(Router& router) {
   router.add("GET", "/hello", [](const Request&) { return Response{200, {}, "hello\n"}; });

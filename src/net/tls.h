@@ -13,21 +13,21 @@ struct ssl_ctx_st;
 namespace muster::net {
 
 struct TlsServerOptions {
-  std::string cert_file;       // PEM, the server's certificate first, then the chain
-  std::string key_file;        // PEM
-  std::string client_ca_file;  // set: clients may show a certificate of this authority
+  std::string cert_file = {};       // PEM, the server's certificate first, then the chain
+  std::string key_file = {};        // PEM
+  std::string client_ca_file = {};  // set: clients may show a certificate of this authority
 };
 
 struct TlsClientOptions {
   // Of each pair the PEM text wins over the file; with neither, the system's authorities are used.
-  std::string ca_file;
-  std::string ca_pem;
-  std::string cert_file;  // a client certificate, where the server wants one
-  std::string cert_pem;
-  std::string key_file;
-  std::string key_pem;
-  std::string server_name;  // instead of the URL's host, for SNI and for the check of the name
-  bool verify = true;       // false accepts anybody: for experiments
+  std::string ca_file = {};
+  std::string ca_pem = {};
+  std::string cert_file = {};  // a client certificate, where the server wants one
+  std::string cert_pem = {};
+  std::string key_file = {};
+  std::string key_pem = {};
+  std::string server_name = {};  // instead of the URL's host, for SNI and for the check of the name
+  bool verify = true;            // false accepts anybody: for experiments
 };
 
 using TlsContext = std::shared_ptr<ssl_ctx_st>;
