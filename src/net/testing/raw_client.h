@@ -40,6 +40,11 @@ class RawClient {
     std::memcpy(to.sun_path, unix_path.c_str(), unix_path.size() + 1);
     connect(&to, sizeof to);
   }
+  static RawClient of_socket(int socket) {
+    RawClient client;
+    client.socket_ = socket;
+    return client;
+  }
   RawClient(RawClient&& other) noexcept
       : socket_(std::exchange(other.socket_, -1)), unread_(std::move(other.unread_)) {}
   RawClient& operator=(RawClient&&) = delete;
@@ -94,9 +99,11 @@ class RawClient {
     return std::exchange(unread_, {});
   }
 
+  int socket() const { return socket_; }
   bool is_closed_by_peer() { return read_all().empty() && has_ended_; }
 
  private:
+  RawClient() = default;
   void connect(const void* to, socklen_t size) {
     const int result = ::connect(socket_, static_cast<const sockaddr*>(to), size);
     MUSTER_CHECK(result == 0, "connect: {}", std::strerror(errno));
@@ -119,5 +126,20 @@ class RawClient {
   bool has_ended_ = false;
   std::string unread_;
 };
+
+/// Passes bytes both ways until one side closes.
+inline void splice(RawClient& a, RawClient& b) {
+  while (true) {
+    pollfd wait[2] = {{a.socket(), POLLIN, 0}, {b.socket(), POLLIN, 0}};
+    if (::poll(wait, 2, 10'000) <= 0) return;
+    for (int i = 0; i < 2; ++i) {
+      if ((wait[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
+      char bytes[16384];
+      const ssize_t count = ::recv(wait[i].fd, bytes, sizeof bytes, 0);
+      if (count <= 0) return;
+      (i == 0 ? b : a).send({bytes, static_cast<std::size_t>(count)});
+    }
+  }
+}
 
 }  // namespace muster::net::testing
