@@ -234,11 +234,11 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
   }
 
   const ClientOptions options_;
-  const TlsContext tls_;
+  TlsContext tls_;
   asio::io_context io_{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   std::thread thread_;
-  // Of the I/O thread.
+  // Of the I/O thread; so is tls_, null until it is needed.
   bool is_stopping_ = false;
   std::set<State> calls_;
   std::map<std::string, std::vector<Kept>> kept_;
@@ -369,6 +369,11 @@ asio::awaitable<Status> HttpClient::Core::tunnel(tcp::socket& socket, const Url&
 
 asio::awaitable<Result<TransportPtr>> HttpClient::Core::secure(State call, const Url& url,
                                                                tcp::socket socket) {
+  if (!tls_) {
+    auto made = make_tls_context(options_.tls);
+    if (!made) co_return made.error();
+    tls_ = std::move(*made);
+  }
   const std::string& name = options_.tls.server_name;
   TransportPtr transport =
       tls_client_transport(std::move(socket), tls_, name.empty() ? url.host : name);
@@ -522,9 +527,17 @@ asio::awaitable<bool> HttpClient::Core::receive(State call, Transport& transport
 // -------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<HttpClient>> HttpClient::make(ClientOptions options) {
-  auto tls = make_tls_context(options.tls);
-  if (!tls) return tls.error();
-  auto core = std::make_shared<Core>(std::move(options), std::move(*tls));
+  // Reading the system's authorities takes a tenth of a second, which most commands can save;
+  // files that were named are read now, for the errors.
+  TlsContext tls;
+  const TlsClientOptions& named = options.tls;
+  if (!named.ca_file.empty() || !named.ca_pem.empty() || !named.cert_file.empty() ||
+      !named.cert_pem.empty()) {
+    auto made = make_tls_context(named);
+    if (!made) return made.error();
+    tls = std::move(*made);
+  }
+  auto core = std::make_shared<Core>(std::move(options), std::move(tls));
   core->start();
   return std::unique_ptr<HttpClient>(new HttpClient(std::move(core)));
 }

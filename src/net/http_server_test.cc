@@ -321,6 +321,7 @@ TEST(HttpServer, SlowRequestsAreCutOff) {
 TEST(HttpServer, AByteNowAndThenDoesNotBuyTime) {
   ServerOptions options;
   options.header_timeout = milliseconds(100);
+  options.header_bytes_max = 1U << 30;
   Server server(hello, options);
   RawClient client = server.connect();
   std::atomic<bool> done = false;

@@ -58,8 +58,8 @@ void Connection::check_deadline(SteadyTime at) {
     cut();
     return;
   }
-  is_expired_ = true;
   set_deadline(last_words);
+  is_expired_ = true;
   transport_->cancel();
   is_woken_ = true;
   event_.cancel();
@@ -83,6 +83,7 @@ void Connection::cut() {
 }
 
 void Connection::set_deadline(Duration after) {
+  is_expired_ = false;
   deadline_ = after.ms > 0 ? now() + chrono_of(after) : SteadyTime::max();
 }
 
@@ -109,7 +110,6 @@ asio::awaitable<void> Connection::serve() {
 asio::awaitable<bool> Connection::serve_one() {
   RequestParser parser(thread_->core().limits);
   access_ = {};
-  is_expired_ = false;
   is_head_ = false;
   const Reading reading = co_await read_request(parser);
   if (reading == Reading::Closed) co_return false;
@@ -121,7 +121,6 @@ asio::awaitable<bool> Connection::serve_one() {
     access_.request_id = thread_->new_request_id();
     access_.remote_address = peer_.address;
     Response response = failure_response(parser);
-    is_expired_ = false;
     const bool written = co_await respond(std::move(response), false);
     log_access(nullptr);
     if (written) co_await linger();
@@ -187,9 +186,10 @@ asio::awaitable<Connection::Reading> Connection::read_request(RequestParser& par
     error_code error;
     const std::size_t count = co_await transport_->read_some(buffer_.room(), error);
     buffer_.grew(count);
-    if (!error) continue;
+    // A read that just succeeded cannot be cancelled any more: the time is over all the same.
     const bool too_slow = is_expired_ && !is_cut_ && phase_ == Phase::Busy;
-    co_return too_slow ? Reading::Failed : Reading::Closed;
+    if (too_slow) co_return Reading::Failed;
+    if (error) co_return Reading::Closed;
   }
 }
 
@@ -236,7 +236,6 @@ asio::awaitable<Exchange::Answer> Connection::await_answer(std::shared_ptr<Excha
     co_await wait_for_wake();
   }
   exchange->abandon();
-  is_expired_ = false;
   Exchange::Answer late{error_response(503, "no answer in time; try again later"), nullptr};
   late.response.headers.add("Retry-After", "1");
   co_return late;
@@ -273,7 +272,6 @@ asio::awaitable<bool> Connection::respond(Response response, bool keep_alive) {
 /// never see the answer: first wait, not for long, until it closes its side.
 asio::awaitable<void> Connection::linger() {
   phase_ = Phase::Leaving;
-  is_expired_ = false;
   set_deadline(last_words);
   co_await transport_->finish_writing();
   constexpr std::size_t patience_bytes = 1U << 20;

@@ -77,7 +77,9 @@ Result<Url> parse_url(std::string_view text, std::string_view field) {
   Url url;
   url.scheme = lowered(std::string(view.scheme()));
   url.host = lowered(std::string(view.host_address()));
-  if (!is_plain_host(url.host)) {
+  // Boost 1.81 takes what follows a malformed authority for a path: "http://h:x", "http://a@b@c".
+  const std::string_view path(view.encoded_path().data(), view.encoded_path().size());
+  if (!is_plain_host(url.host) || (!path.empty() && path.front() != '/')) {
     return invalid(
         fmt::format("{}: '{}' has no host; write it like http://host:8080", field, text));
   }
@@ -90,8 +92,7 @@ Result<Url> parse_url(std::string_view text, std::string_view field) {
     url.port = *port;
   }
   url.userinfo = std::string(view.userinfo());
-  url.path = std::string(view.encoded_path());
-  if (url.path.empty()) url.path = "/";
+  url.path = path.empty() ? "/" : path;
   url.query = std::string(view.encoded_query());
   url.fragment = std::string(view.encoded_fragment());
   return url;
