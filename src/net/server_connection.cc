@@ -148,7 +148,7 @@ asio::awaitable<bool> Connection::serve_one() {
                     has_token(answer.response.headers.get("Connection"), "close");
   const bool written = co_await respond(std::move(answer.response), !last);
   log_access(exchange.get());
-  if (written && last) co_await linger();
+  if (written && last && !thread_->is_stopping()) co_await linger();
   co_return written && !last;
 }
 
@@ -338,7 +338,8 @@ asio::awaitable<void> Connection::run_stream(Exchange::Answer answer) {
     phase_ = Phase::Leaving;
     set_deadline(last_words);
     co_await transport_->finish_writing();
-    while (!is_gone_ && !is_expired_ && !is_cut_ && !is_head_) co_await wait_for_wake();
+    const bool waits = !is_head_ && !thread_->is_stopping();
+    while (waits && !is_gone_ && !is_expired_ && !is_cut_) co_await wait_for_wake();
   }
 }
 
