@@ -203,11 +203,13 @@ TEST(HttpClient, ACallCanBeCancelledAndEndsWithTheClient) {
   const std::string url = fmt::format("http://127.0.0.1:{}", silent.port());
   auto client = make_client();
   Mailbox<Result<ClientResponse>> results;
-  const auto call = client->send_later({.url = url}, [&](auto result) { results.put(result); });
+  const auto call =
+      client->send_later({.url = url}, [&](const auto& result) { results.put(result); });
   call.cancel();
   EXPECT_EQ(results.take().error().message, "cancelled");
   call.cancel();
-  const auto second = client->send_later({.url = url}, [&](auto result) { results.put(result); });
+  const auto second =
+      client->send_later({.url = url}, [&](const auto& result) { results.put(result); });
   client.reset();
   EXPECT_EQ(results.take().error().message, "cancelled");
   second.cancel();
@@ -219,7 +221,7 @@ TEST(HttpClient, ManyCallsAtOnce) {
   Mailbox<Result<ClientResponse>> results;
   for (int i = 0; i < 200; ++i) {
     client->send_later({.method = "POST", .url = server.url("/echo"), .body = std::to_string(i)},
-                       [&](auto result) { results.put(result); });
+                       [&](const auto& result) { results.put(result); });
   }
   int sum = 0;
   for (int i = 0; i < 200; ++i) {

@@ -25,7 +25,7 @@ TEST(Router, PrefersWhatIsWrittenThenNamesThenTheRest) {
                                 {"GET", "/jobs/mine"},
                                 {"GET", "/jobs/{id}/logs"},
                                 {"GET", "/{path...}"}});
-  const auto pattern = [&](std::vector<std::string> segments) {
+  const auto pattern = [&](const std::vector<std::string>& segments) {
     return router.match("GET", segments).pattern;
   };
   EXPECT_EQ(pattern({}), "/");

@@ -27,7 +27,7 @@ constexpr std::string_view get_stream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n
 /// A server whose /stream hands each stream to the test.
 class Streams {
  public:
-  explicit Streams(StreamOptions options = {}, ServerOptions server_options = {})
+  explicit Streams(const StreamOptions& options = {}, ServerOptions server_options = {})
       : server(
             [this, options](Router& router) {
               router.add(
@@ -35,7 +35,7 @@ class Streams {
                     opened.put(answer.stream({200, {{"Content-Type", "text/plain"}}, {}}, options));
                   });
             },
-            server_options) {}
+            std::move(server_options)) {}
 
   Mailbox<Stream> opened;
   Server server;

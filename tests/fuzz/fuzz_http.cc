@@ -91,7 +91,8 @@ void route(muster::fuzz::Bytes bytes) {
     for (std::size_t k = muster::fuzz::take(bytes) % 5; k > 0; --k) {
       pattern += words[muster::fuzz::take(bytes) % words.size()];
     }
-    const auto added = router.try_add("GET", pattern, [](net::Request, net::Responder) {});
+    const auto added =
+        router.try_add("GET", pattern, [](const net::Request&, const net::Responder&) {});
     if (added) patterns.push_back(pattern);
   }
   std::vector<std::string> segments;
