@@ -1,0 +1,594 @@
+#include "net/http_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "net/base64.h"
+#include "net/transport.h"
+#include "net/wire.h"
+
+namespace muster::net {
+
+namespace {
+
+using asio::ip::tcp;
+using SteadyTime = std::chrono::steady_clock::time_point;
+using TransportPtr = std::unique_ptr<Transport>;
+
+SteadyTime now() { return std::chrono::steady_clock::now(); }
+auto into(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+
+SteadyTime after(Duration d) {
+  return d.ms > 0 ? now() + std::chrono::milliseconds(d.ms) : SteadyTime::max();
+}
+
+Error unavailable(std::string message) { return {Fault::Unavailable, std::move(message)}; }
+
+/// "Connection refused" in the middle of a sentence.
+std::string said(const error_code& error) {
+  std::string text = error.message();
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
+  return text;
+}
+
+bool may_repeat(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "PUT" ||
+         method == "DELETE";
+}
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+}  // namespace
+
+// --- a call
+// ---------------------------------------------------------------------------------------
+
+/// Lives on the I/O thread. What is under way can be ended by interrupt(): at a deadline, or when
+/// the caller cancels.
+struct HttpClient::CallState {
+  CallState(asio::io_context& io, ClientRequest r) : request(std::move(r)), timer(io) {}
+
+  ClientRequest request;
+  std::optional<StreamCallbacks> callbacks;
+  Done done;
+  SteadyTime total = SteadyTime::max();
+  asio::steady_timer timer;
+  std::function<void()> end_now;  // what the call waits for ends with an error
+  bool is_late = false;
+  bool is_cancelled = false;
+
+  bool is_interrupted() const { return is_late || is_cancelled; }
+  void interrupt() {
+    if (end_now) end_now();
+  }
+  void cancel() {
+    is_cancelled = true;
+    interrupt();
+  }
+};
+
+namespace {
+
+/// The answer as it comes in, given to the caller's callbacks or collected.
+class Receiver {
+ public:
+  Receiver(const std::optional<StreamCallbacks>& callbacks, const ParseLimits& limits, bool is_head)
+      : callbacks_(callbacks), limits_(limits), is_head_(is_head) {
+    renew();
+  }
+
+  ResponseParser& parser() { return *parser_; }
+  /// Uses up what it can.
+  std::size_t feed(std::string_view bytes) {
+    std::size_t used = parser_->feed(bytes);
+    while (parser_->is_interim()) {  // "100 Continue" and the like: the answer follows
+      renew();
+      used += parser_->feed(bytes.substr(used));
+    }
+    return used;
+  }
+  /// Whether the caller still listens. After each feed.
+  bool look() {
+    if (parser_->is_header_done() && !is_head_given_) give_head();
+    return !is_stopped_;
+  }
+  ClientResponse take_response() {
+    look();
+    response_.was_stopped = is_stopped_;
+    return std::move(response_);
+  }
+
+ private:
+  void renew() {
+    parser_ = std::make_unique<ResponseParser>(
+        limits_, is_head_, [this](std::string_view bytes) { return take(bytes); });
+  }
+  void give_head() {
+    is_head_given_ = true;
+    response_.status = parser_->status();
+    response_.headers = parser_->headers();
+    if (callbacks_ && callbacks_->on_head && !callbacks_->on_head(response_)) is_stopped_ = true;
+  }
+  bool take(std::string_view bytes) {
+    if (!is_head_given_) give_head();
+    if (is_stopped_) return false;
+    if (callbacks_ && response_.status / 100 == 2) {
+      is_stopped_ = !callbacks_->on_bytes(bytes);
+      return !is_stopped_;
+    }
+    response_.body += bytes;
+    return true;
+  }
+
+  const std::optional<StreamCallbacks>& callbacks_;
+  const ParseLimits limits_;
+  const bool is_head_;
+  ClientResponse response_;
+  bool is_head_given_ = false;
+  bool is_stopped_ = false;
+  std::unique_ptr<ResponseParser> parser_;
+};
+
+struct Link {
+  TransportPtr transport;
+  bool was_kept = false;  // it served a request before, and may have been closed since
+};
+
+struct Kept {
+  TransportPtr transport;
+  SteadyTime until;
+};
+
+}  // namespace
+
+class HttpClient::Core : public std::enable_shared_from_this<Core> {
+ public:
+  using State = std::shared_ptr<CallState>;
+
+  Core(ClientOptions options, TlsContext tls)
+      : options_(std::move(options)), tls_(std::move(tls)), work_(asio::make_work_guard(io_)) {}
+
+  void start() {
+    thread_ = std::thread([this] { io_.run(); });
+  }
+
+  void stop() {
+    asio::post(io_, [this] {
+      is_stopping_ = true;
+      kept_.clear();
+      const auto calls = calls_;  // a call that ends takes itself off the list
+      for (const State& call : calls) call->cancel();
+      work_.reset();
+    });
+    thread_.join();
+  }
+
+  asio::io_context& io() { return io_; }
+  const ClientOptions& options() const { return options_; }
+  bool is_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+  void begin(const State& call) {
+    calls_.insert(call);
+    if (is_stopping_) call->is_cancelled = true;
+    asio::co_spawn(io_, run(call), [this, call](const std::exception_ptr& thrown, Answer answer) {
+      call->end_now = nullptr;
+      call->timer.cancel();
+      calls_.erase(call);
+      if (thrown) answer = unavailable(fmt::format("{}: {}", call->request.url, text_of(thrown)));
+      if (!answer) answer = unavailable("no result");
+      call->done(std::move(*answer));
+    });
+  }
+
+ private:
+  /// Empty only because a coroutine's result must have a value to begin with.
+  using Answer = std::optional<Result<ClientResponse>>;
+
+  static std::string text_of(const std::exception_ptr& thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& e) {
+      return e.what();
+    } catch (...) {
+      return "unknown exception";
+    }
+  }
+
+  asio::awaitable<Answer> run(State call);
+  asio::awaitable<Answer> exchange(State call, const Url& url);
+  asio::awaitable<Answer> talk(State call, const Url& url, Link& link, Receiver& receiver);
+  asio::awaitable<bool> receive(State call, Transport& transport, Receiver& receiver,
+                                error_code& error);
+  asio::awaitable<Result<TransportPtr>> connect(State call, const Url& url,
+                                                const std::optional<Url>& proxy);
+  asio::awaitable<Result<TransportPtr>> connect_unix(State call, const Url& url);
+  asio::awaitable<Status> tunnel(tcp::socket& socket, const Url& url, const Url& proxy);
+  asio::awaitable<Result<TransportPtr>> secure(State call, const Url& url, tcp::socket socket);
+
+  void set_deadline(const State& call, SteadyTime at);
+  Error interrupted(const CallState& call, std::string_view doing, const Url& url) const;
+  std::string head_of(const CallState& call, const Url& url, const std::optional<Url>& proxy) const;
+  TransportPtr take_kept(const std::string& key);
+  void keep(const std::string& key, TransportPtr transport);
+  Duration idle_timeout(const CallState& call) const {
+    return call.request.idle_timeout.value_or(options_.idle_timeout);
+  }
+
+  const ClientOptions options_;
+  TlsContext tls_;
+  asio::io_context io_{1};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::thread thread_;
+  // Of the I/O thread; so is tls_, null until it is needed.
+  bool is_stopping_ = false;
+  std::set<State> calls_;
+  std::map<std::string, std::vector<Kept>> kept_;
+};
+
+// --- timeouts and kept connections
+// ----------------------------------------------------------------
+
+void HttpClient::Core::set_deadline(const State& call, SteadyTime at) {
+  call->timer.expires_at(std::min(at, call->total));
+  call->timer.async_wait([weak = std::weak_ptr(call)](const error_code& error) {
+    const State state = weak.lock();
+    if (error || !state || state->timer.expiry() > now()) return;
+    state->is_late = true;
+    state->interrupt();
+  });
+}
+
+Error HttpClient::Core::interrupted(const CallState& call, std::string_view doing,
+                                    const Url& url) const {
+  if (call.is_cancelled) return unavailable("cancelled");
+  return unavailable(
+      fmt::format("{} {}: no answer in time; is the server running?", doing, url.origin()));
+}
+
+TransportPtr HttpClient::Core::take_kept(const std::string& key) {
+  std::vector<Kept>& list = kept_[key];
+  while (!list.empty()) {
+    Kept last = std::move(list.back());
+    list.pop_back();
+    if (last.until > now() && !last.transport->is_stale()) return std::move(last.transport);
+  }
+  return nullptr;
+}
+
+void HttpClient::Core::keep(const std::string& key, TransportPtr transport) {
+  std::vector<Kept>& list = kept_[key];
+  std::erase_if(list, [](const Kept& kept) { return kept.until <= now(); });
+  if (is_stopping_ || list.size() >= options_.idle_connections_max) return;
+  list.push_back({std::move(transport), after(options_.idle_connection_age)});
+}
+
+// --- connecting
+// -----------------------------------------------------------------------------------
+
+asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect(State call, const Url& url,
+                                                                const std::optional<Url>& proxy) {
+  set_deadline(call, after(options_.connect_timeout));
+  if (!options_.unix_path.empty()) co_return co_await connect_unix(call, url);
+  const Url& to = proxy ? *proxy : url;
+  tcp::resolver resolver(io_);
+  tcp::socket socket(io_);
+  call->end_now = [&] {
+    error_code ignored;
+    resolver.cancel();
+    socket.close(ignored);
+  };
+  error_code error;
+  const auto found =
+      co_await resolver.async_resolve(to.host, std::to_string(to.effective_port()), into(error));
+  if (call->is_interrupted()) co_return interrupted(*call, "cannot find", to);
+  if (error) {
+    co_return unavailable(
+        fmt::format("cannot find host '{}' of {}: {}", to.host, to.origin(), said(error)));
+  }
+  co_await asio::async_connect(socket, found, into(error));
+  if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", to);
+  if (error) {
+    co_return unavailable(
+        fmt::format("cannot connect to {}: {}{}", to.origin(), said(error),
+                    error == asio::error::connection_refused ? "; is the server running?" : ""));
+  }
+  socket.set_option(tcp::no_delay(true), error);
+  if (!url.is_tls()) co_return plain_transport(std::move(socket));
+  if (proxy) {
+    const Status made = co_await tunnel(socket, url, *proxy);
+    if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", to);
+    if (!made) co_return made.error();
+  }
+  co_return co_await secure(call, url, std::move(socket));
+}
+
+asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect_unix(State call, const Url& url) {
+  UnixSocket socket(io_);
+  call->end_now = [&] {
+    error_code ignored;
+    socket.close(ignored);
+  };
+  error_code error = asio::error::name_too_long;
+  if (options_.unix_path.size() <= 107) {
+    const asio::local::stream_protocol::endpoint to(options_.unix_path);
+    co_await socket.async_connect(to, into(error));
+  }
+  if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", url);
+  if (error) {
+    co_return unavailable(fmt::format("cannot connect to unix:{}: {}; is the server running?",
+                                      options_.unix_path, said(error)));
+  }
+  co_return plain_transport(std::move(socket));
+}
+
+asio::awaitable<Status> HttpClient::Core::tunnel(tcp::socket& socket, const Url& url,
+                                                 const Url& proxy) {
+  Url to = url;
+  to.port = url.effective_port();
+  Headers headers;
+  if (!proxy.userinfo.empty()) {
+    headers.add("Proxy-Authorization", "Basic " + base64_encode(proxy.userinfo));
+  }
+  const std::string head = request_head("CONNECT", to.authority(), to.authority(), headers, 0);
+  error_code error;
+  co_await asio::async_write(socket, asio::buffer(head), into(error));
+  ResponseParser parser({}, true, [](std::string_view) { return true; });
+  ReadBuffer buffer;
+  while (!error && !parser.is_done() && !parser.failure()) {
+    buffer.grew(co_await socket.async_read_some(buffer.room(), into(error)));
+    buffer.drop(parser.feed(buffer.unread()));
+  }
+  if (error || parser.failure() || parser.status() / 100 != 2) {
+    co_return unavailable(fmt::format(
+        "proxy {} does not connect to {}: {}", proxy.origin(), to.authority(),
+        parser.is_done() ? fmt::format("{} {}", parser.status(), reason_phrase(parser.status()))
+        : error          ? said(error)
+                         : "not an HTTP proxy"));
+  }
+  co_return Ok{};
+}
+
+asio::awaitable<Result<TransportPtr>> HttpClient::Core::secure(State call, const Url& url,
+                                                               tcp::socket socket) {
+  if (!tls_) {
+    auto made = make_tls_context(options_.tls);
+    if (!made) co_return made.error();
+    tls_ = std::move(*made);
+  }
+  const std::string& name = options_.tls.server_name;
+  TransportPtr transport =
+      tls_client_transport(std::move(socket), tls_, name.empty() ? url.host : name);
+  call->end_now = [&] { transport->close(); };
+  error_code error;
+  co_await transport->start(error);
+  if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", url);
+  if (error) {
+    const std::string refusal = options_.tls.verify ? transport->refusal() : "";
+    co_return unavailable(
+        refusal.empty()
+            ? fmt::format("no TLS with {}: {}", url.origin(), said(error))
+            : fmt::format("cannot trust {}: {}; name its certificate authority if it is yours",
+                          url.origin(), refusal));
+  }
+  co_return std::move(transport);
+}
+
+// --- one request
+// ----------------------------------------------------------------------------------
+
+asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::run(State call) {
+  call->total = after(
+      call->request.total_timeout.value_or(call->callbacks ? Duration{} : options_.total_timeout));
+  auto url = parse_url(call->request.url);
+  if (!url) co_return url.error();
+  for (int redirects = 0;; ++redirects) {
+    if (url->scheme != "http" && url->scheme != "https") {
+      co_return invalid(fmt::format("url: '{}': begin with http:// or https://", to_text(*url)));
+    }
+    Answer answer = co_await exchange(call, *url);
+    if (!answer->ok()) co_return answer;
+    ClientResponse& response = answer->value();
+    response.url = to_text(*url);
+    const std::string& method = call->request.method;
+    if (!is_redirect(response.status) || redirects >= options_.redirects_max ||
+        (method != "GET" && method != "HEAD") || !response.headers.has("Location")) {
+      co_return answer;
+    }
+    auto next = resolve_url(*url, response.headers.get("Location"));
+    if (!next) co_return unavailable(fmt::format("{}: {}", response.url, next.error().message));
+    // An empty value is not sent, and hides the client's own.
+    if (next->origin() != url->origin()) call->request.headers.set("Authorization", "");
+    url = std::move(next);
+  }
+}
+
+asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::exchange(State call, const Url& url) {
+  auto proxy = proxy_for(url, options_.proxy);
+  if (!proxy) co_return proxy.error();
+  const std::string key = url.origin();
+  const ParseLimits limits{
+      .header_bytes_max = 256U << 10,
+      .headers_max = 1000,
+      .body_bytes_max = call->callbacks ? std::uint64_t(-1) : options_.body_bytes_max};
+  for (bool may_use_kept = true;; may_use_kept = false) {
+    if (call->is_cancelled) co_return unavailable("cancelled");
+    Link link;
+    if (may_use_kept) link.transport = take_kept(key);
+    link.was_kept = link.transport != nullptr;
+    if (!link.transport) {
+      auto made = co_await connect(call, url, *proxy);
+      call->end_now = nullptr;
+      if (!made) co_return made.error();
+      link.transport = std::move(*made);
+    }
+    Receiver receiver(call->callbacks, limits, call->request.method == "HEAD");
+    Answer answer = co_await talk(call, url, link, receiver);
+    call->end_now = nullptr;
+    const bool was_stale = link.was_kept && !answer->ok() && !receiver.parser().has_begun() &&
+                           !call->is_interrupted() && may_repeat(call->request.method);
+    if (was_stale) continue;
+    if (answer->ok() && receiver.parser().is_done() && receiver.parser().keep_alive()) {
+      keep(key, std::move(link.transport));
+    }
+    co_return answer;
+  }
+}
+
+std::string HttpClient::Core::head_of(const CallState& call, const Url& url,
+                                      const std::optional<Url>& proxy) const {
+  Headers headers;
+  for (const Header& header : options_.headers) {
+    if (!call.request.headers.has(header.name)) headers.add(header.name, header.value);
+  }
+  for (const Header& header : call.request.headers) {
+    if (!header.value.empty()) headers.add(header.name, header.value);
+  }
+  if (!headers.has("Accept")) headers.add("Accept", "*/*");
+  const bool through_proxy = proxy && !url.is_tls();
+  if (through_proxy && !proxy->userinfo.empty()) {
+    headers.add("Proxy-Authorization", "Basic " + base64_encode(proxy->userinfo));
+  }
+  const std::string target = through_proxy ? url.origin() + url.target() : url.target();
+  return request_head(call.request.method, target, url.authority(), headers,
+                      call.request.body.size());
+}
+
+asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::talk(State call, const Url& url,
+                                                                 Link& link, Receiver& receiver) {
+  for (const Header& header : call->request.headers) {
+    if (!is_sane_header(header)) {
+      co_return invalid(fmt::format("header '{}': cannot be sent as it is", header.name));
+    }
+  }
+  call->end_now = [&] { link.transport->close(); };
+  set_deadline(call, after(idle_timeout(*call)));
+  const auto proxy = proxy_for(url, options_.proxy);
+  const std::string head = head_of(*call, url, proxy ? *proxy : std::nullopt);
+  const std::string_view body = call->request.body.view();
+  const std::array<asio::const_buffer, 2> bytes = {asio::buffer(head),
+                                                   asio::buffer(body.data(), body.size())};
+  error_code write_error;
+  co_await link.transport->write(bytes, write_error);
+  // A server that refuses a body may answer and close before it has read it all: look first.
+  error_code error;
+  const bool whole = co_await receive(call, *link.transport, receiver, error);
+  if (whole) co_return receiver.take_response();
+  if (call->is_interrupted()) co_return interrupted(*call, "waiting for", url);
+  const auto& failure = receiver.parser().failure();
+  if (failure && receiver.parser().has_begun()) {
+    co_return unavailable(fmt::format("answer of {}: {}", url.origin(), failure->message));
+  }
+  if (error == asio::error::eof) {
+    co_return unavailable(fmt::format("{} closed the connection without an answer", url.origin()));
+  }
+  co_return unavailable(
+      fmt::format("connection to {}: {}", url.origin(), said(error ? error : write_error)));
+}
+
+/// True when the answer is whole or the caller wants no more of it.
+asio::awaitable<bool> HttpClient::Core::receive(State call, Transport& transport,
+                                                Receiver& receiver, error_code& error) {
+  ReadBuffer buffer;
+  const Duration idle = idle_timeout(*call);
+  while (true) {
+    const std::size_t count = co_await transport.read_some(buffer.room(), error);
+    buffer.grew(count);
+    if (call->is_interrupted()) co_return false;
+    buffer.drop(receiver.feed(buffer.unread()));
+    if (!receiver.look()) co_return true;
+    ResponseParser& parser = receiver.parser();
+    if (error == asio::error::eof) parser.feed_end();
+    if (parser.is_done()) co_return true;
+    if (error || parser.failure()) co_return false;
+    set_deadline(call, after(idle));
+  }
+}
+
+// --- the face
+// -------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<HttpClient>> HttpClient::make(ClientOptions options) {
+  // Reading the system's authorities takes a tenth of a second, which most commands can save;
+  // files that were named are read now, for the errors.
+  TlsContext tls;
+  const TlsClientOptions& named = options.tls;
+  if (!named.ca_file.empty() || !named.ca_pem.empty() || !named.cert_file.empty() ||
+      !named.cert_pem.empty()) {
+    auto made = make_tls_context(named);
+    if (!made) return made.error();
+    tls = std::move(*made);
+  }
+  auto core = std::make_shared<Core>(std::move(options), std::move(tls));
+  core->start();
+  return std::unique_ptr<HttpClient>(new HttpClient(std::move(core)));
+}
+
+HttpClient::HttpClient(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+HttpClient::~HttpClient() { core_->stop(); }
+
+HttpClient::Call HttpClient::start(ClientRequest request, std::optional<StreamCallbacks> callbacks,
+                                   Done done) {
+  auto state = std::make_shared<CallState>(core_->io(), std::move(request));
+  state->callbacks = std::move(callbacks);
+  state->done = std::move(done);
+  asio::post(core_->io(), [core = core_.get(), state] { core->begin(state); });
+  Call call;
+  call.core_ = core_;
+  call.state_ = state;
+  return call;
+}
+
+void HttpClient::Call::cancel() const {
+  const auto core = std::static_pointer_cast<Core>(core_.lock());
+  if (!core) return;
+  asio::post(core->io(), [weak = state_] {
+    if (const auto state = std::static_pointer_cast<CallState>(weak.lock())) state->cancel();
+  });
+}
+
+HttpClient::Call HttpClient::send_later(ClientRequest request, Done done) {
+  return start(std::move(request), std::nullopt, std::move(done));
+}
+
+HttpClient::Call HttpClient::stream_later(ClientRequest request, StreamCallbacks callbacks,
+                                          Done done) {
+  return start(std::move(request), std::move(callbacks), std::move(done));
+}
+
+Result<ClientResponse> HttpClient::wait(ClientRequest request,
+                                        std::optional<StreamCallbacks> callbacks) {
+  MUSTER_CHECK(!core_->is_own_thread(), "a callback must not wait: use send_later");
+  std::promise<Result<ClientResponse>> promise;
+  start(std::move(request), std::move(callbacks),
+        [&promise](Result<ClientResponse> result) { promise.set_value(std::move(result)); });
+  return promise.get_future().get();
+}
+
+Result<ClientResponse> HttpClient::send(ClientRequest request) {
+  return wait(std::move(request), std::nullopt);
+}
+
+Result<ClientResponse> HttpClient::stream(ClientRequest request, StreamCallbacks callbacks) {
+  return wait(std::move(request), std::move(callbacks));
+}
+
+}  // namespace muster::net
