@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "apps/muster/bench.h"
+#include "apps/muster/config.h"
 #include "apps/muster/scenario.h"
 #include "apps/muster/sim.h"
 
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   muster::app::add_sim(app);
   add_scenario(app);
   muster::app::add_bench(app);
+  muster::app::add_config(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
