@@ -375,7 +375,7 @@ std::string to_json(const Submission& job) {
 
 std::string job_schema() {
   Tree tree;
-  Schema schema(tree);
+  Schema schema(tree, Schema::References::Yes);
   const Node job = object_schema<JobDocument>(schema);
   const Node batch = object_schema<BatchDocument>(schema);
   return to_json(schema.document(schema.any_of({job, batch, schema.list(job)}), "Muster job file"));

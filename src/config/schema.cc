@@ -7,7 +7,17 @@
 
 namespace muster::config {
 
-Node Schema::type(std::string_view name) { return MapMaker(tree_).add("type", name).done(); }
+Node Schema::or_reference(const Node& schema) {
+  if (!references_) return schema;
+  const Node reference =
+      MapMaker(tree_).add("type", "string").add("pattern", "[$][{][A-Za-z_]").done();
+  return any_of({schema, reference});
+}
+
+Node Schema::type(std::string_view name) {
+  const Node schema = MapMaker(tree_).add("type", name).done();
+  return name == "string" ? schema : or_reference(schema);
+}
 
 Node Schema::integer(const Rule& rule) {
   MapMaker map(tree_);
@@ -18,17 +28,17 @@ Node Schema::integer(const Rule& rule) {
   if (rule.high != std::numeric_limits<std::int64_t>::max()) {
     map.add("maximum", tree_.plain(std::to_string(rule.high)));
   }
-  return map.done();
+  return or_reference(map.done());
 }
 
 Node Schema::pattern(std::string_view expression) {
-  return MapMaker(tree_).add("type", "string").add("pattern", expression).done();
+  return or_reference(MapMaker(tree_).add("type", "string").add("pattern", expression).done());
 }
 
 Node Schema::words(std::span<const std::string_view> words) {
   std::vector<Node> items;
   for (const std::string_view word : words) items.push_back(tree_.text(word));
-  return MapMaker(tree_).add("type", "string").add("enum", tree_.list(items)).done();
+  return or_reference(MapMaker(tree_).add("type", "string").add("enum", tree_.list(items)).done());
 }
 
 Node Schema::list(const Node& item) {

@@ -16,9 +16,13 @@ struct Rule;
 
 class Schema {
  public:
-  explicit Schema(Tree& tree) : tree_(tree) {}
+  /// In templates a reference, "${n}", may stand for any single value.
+  enum class References { No, Yes };
+  explicit Schema(Tree& tree, References references = References::No)
+      : tree_(tree), references_(references == References::Yes) {}
 
   Tree& tree() { return tree_; }
+  /// Of a single value.
   Node type(std::string_view name);
   Node integer(const Rule& rule);
   /// Text of a form, which a regular expression tells.
@@ -39,7 +43,10 @@ class Schema {
   Node document(const Node& root, std::string_view title);
 
  private:
+  Node or_reference(const Node& schema);
+
   Tree& tree_;
+  bool references_;
   std::map<std::string, Node, std::less<>> definitions_;
 };
 
