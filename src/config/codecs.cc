@@ -106,12 +106,12 @@ void Codec<Amounts>::read(Reader& reader, const Node& node, Amounts& out, const 
   for (const Member& member : node.members()) {
     if (!is_resource(member.key)) {
       const std::string near = nearest(member.key.substr(0, 100), own);
-      reader.problem(
-          member, near.empty()
-                      ? fmt::format("unknown resource '{}'; use cpu, memory, gpu, "
-                                    "gpu.TYPE or one with a domain, as rdma/hca",
-                                    member.key.substr(0, 60))
-                      : fmt::format("unknown resource '{}'; did you mean '{}'?", member.key, near));
+      reader.problem(member, near.empty()
+                                 ? fmt::format("unknown resource '{}'; use cpu, memory, gpu, "
+                                               "gpu.TYPE or one with a domain, as rdma/hca",
+                                               member.key.substr(0, 60))
+                                 : fmt::format("unknown resource '{}'; did you mean '{}'?",
+                                               member.key.substr(0, 60), near));
       continue;
     }
     const Reader::Step step(reader, member.key);

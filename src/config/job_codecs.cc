@@ -135,7 +135,7 @@ Node Codec<ScalarDoc>::schema(Schema& schema, const Rule&) { return string_schem
 namespace {
 
 /// "1..5": both ends.
-bool read_range(Reader& reader, const Node& node, std::vector<ScalarDoc>& out) {
+bool read_range(Reader& reader, const Node& node, AxisDoc& out) {
   const auto scalar = reader.scalar(node, "a list of values or a range like 1..5");
   if (!scalar) return false;
   const std::size_t dots = scalar->text.find("..");
@@ -155,7 +155,8 @@ bool read_range(Reader& reader, const Node& node, std::vector<ScalarDoc>& out) {
                                       : "the range has more than 1000000 values");
     return false;
   }
-  for (std::int64_t i = *low; i <= *high; ++i) out.push_back({std::to_string(i), true});
+  out.low = *low;
+  out.count = static_cast<std::size_t>(*high - *low + 1);
   return true;
 }
 
@@ -167,20 +168,24 @@ void Codec<OverDoc>::read(Reader& reader, const Node& node, OverDoc& out, const 
     const Reader::Step step(reader, member.key);
     if (!is_parameter_name(member.key) || member.key == "index")
       reader.problem(member, "not a name for a value; use letters, digits and _, and not 'index'");
-    auto& [name, values] = out.axes.emplace_back();
-    name = member.key;
+    AxisDoc& axis = out.axes.emplace_back();
+    axis.name = member.key;
     if (member.value.kind == Node::Kind::List)
-      Codec<std::vector<ScalarDoc>>::read(reader, member.value, values, rule);
-    else if (!read_range(reader, member.value, values))
+      Codec<std::vector<ScalarDoc>>::read(reader, member.value, axis.values, rule);
+    else if (!read_range(reader, member.value, axis))
       continue;
-    if (values.empty()) reader.problem(member, "has no values");
+    if (axis.size() == 0) reader.problem(member, "has no values");
   }
 }
 
 Node Codec<OverDoc>::write(Writer& to, const OverDoc& value, const Rule& rule) {
   MapMaker map(to.tree);
-  for (const auto& [name, values] : value.axes)
-    map.add(name, Codec<std::vector<ScalarDoc>>::write(to, values, rule));
+  for (const AxisDoc& axis : value.axes) {
+    const std::int64_t last = axis.low + static_cast<std::int64_t>(axis.count) - 1;
+    map.add(axis.name, axis.values.empty()
+                           ? to.tree.text(fmt::format("{}..{}", axis.low, last))
+                           : Codec<std::vector<ScalarDoc>>::write(to, axis.values, rule));
+  }
   return map.done();
 }
 

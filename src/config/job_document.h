@@ -155,9 +155,23 @@ struct ParameterDoc {
   friend bool operator==(const ParameterDoc&, const ParameterDoc&) = default;
 };
 
-/// Names and their values, in the order written: the last one changes fastest.
+/// A name and its values: a list, or a range that is never written out.
+struct AxisDoc {
+  std::string name;
+  std::vector<ScalarDoc> values;
+  std::int64_t low = 0;  // of the range
+  std::size_t count = 0;
+  std::size_t size() const { return values.empty() ? count : values.size(); }
+  ScalarDoc at(std::size_t i) const {
+    return values.empty() ? ScalarDoc{std::to_string(low + static_cast<std::int64_t>(i)), true}
+                          : values[i];
+  }
+  friend bool operator==(const AxisDoc&, const AxisDoc&) = default;
+};
+
+/// In the order written: the last one changes fastest.
 struct OverDoc {
-  std::vector<std::pair<std::string, std::vector<ScalarDoc>>> axes;
+  std::vector<AxisDoc> axes;
   friend bool operator==(const OverDoc&, const OverDoc&) = default;
 };
 

@@ -42,7 +42,7 @@ class FileReader {
     for (const Node& root : parsed.roots) {
       if (root.is_null()) continue;  // an empty document, as after a last `---`
       read_root(root);
-      if (stopped_) return;
+      if (stopped_ || reader_.problem_count() > Reader::problems_max) return;
     }
     check_settings();
   }
@@ -71,6 +71,7 @@ class FileReader {
 
   void read_list(const Node& list, const Scope* outer) {
     for (std::size_t i = 0; i < list.size && !stopped_; ++i) {
+      if (reader_.problem_count() > Reader::problems_max) return;
       const Reader::Step step(reader_, i);
       read_job(list.items()[i], outer);
     }
@@ -148,14 +149,14 @@ class FileReader {
     }
     if (reader_.problem_count() != before) return;
     std::size_t count = doc.count ? static_cast<std::size_t>(*doc.count) : 1;
-    for (const auto& [name, values] : doc.over.axes) count *= values.size();
+    for (const AxisDoc& axis : doc.over.axes) count *= axis.size();
     const std::size_t first = out_.jobs.size();
     for (std::size_t index = 0; index < count && !stopped_; ++index) {
       std::size_t rest = index;
       for (auto axis = doc.over.axes.rbegin(); axis != doc.over.axes.rend(); ++axis) {
-        const ScalarDoc& value = axis->second[rest % axis->second.size()];
-        rest /= axis->second.size();
-        scope.set({axis->first, value.text, value.plain});
+        const ScalarDoc value = axis->at(rest % axis->size());
+        rest /= axis->size();
+        scope.set({axis->name, value.text, value.plain});
       }
       scope.set({"index", std::to_string(index), true});
       reader_.use(&scope);
@@ -173,10 +174,10 @@ class FileReader {
       return;
     }
     std::size_t count = doc.count ? static_cast<std::size_t>(*doc.count) : 1;
-    for (const auto& [name, values] : doc.over.axes) {
-      if (scope.find(name) != nullptr)
-        reader_.problem(array, fmt::format("'{}' is a parameter too", name));
-      if (count <= options_.limits.jobs) count *= values.size();
+    for (const AxisDoc& axis : doc.over.axes) {
+      if (scope.find(axis.name) != nullptr)
+        reader_.problem(array, fmt::format("'{}' is a parameter too", axis.name));
+      if (count <= options_.limits.jobs) count *= axis.size();
     }
     if (count > options_.limits.jobs - std::min(options_.limits.jobs, out_.jobs.size()))
       reader_.problem(array, fmt::format("more than {} jobs in all", options_.limits.jobs));

@@ -15,7 +15,11 @@ std::string to_text(const Problem& problem, std::string_view file) {
   if (!text.empty()) text += ": ";
   if (problem.severity == Severity::Warning) text += "warning: ";
   if (!problem.path.empty()) text += problem.path + ": ";
-  return text + problem.message;
+  text += problem.message;
+  // One line, whatever was quoted from the text.
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, '?');
+  return text;
 }
 
 void sort_by_place(Problems& problems) {

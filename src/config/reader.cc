@@ -8,13 +8,19 @@
 
 namespace muster::config {
 
+namespace {
+
+constexpr std::size_t shown_max = 60;  // of a text in a message
+
+}  // namespace
+
 std::string Reader::path() const {
   std::string path;
   for (const Part& part : path_) {
     if (part.key.empty()) {
       path += fmt::format("[{}]", part.index);
     } else {
-      path += fmt::format("{}{}", path.empty() ? "" : ".", part.key);
+      path += fmt::format("{}{}", path.empty() ? "" : ".", part.key.substr(0, shown_max));
     }
   }
   return path;
@@ -66,6 +72,11 @@ std::optional<Reader::Scalar> Reader::scalar(const Node& node, std::string_view 
     problem(node, text.error());
     return std::nullopt;
   }
+  replaced_bytes_ += text->size();
+  if (replaced_bytes_ > replaced_max) {
+    problem(node, fmt::format("the job is larger than {} bytes after replacement", replaced_max));
+    return std::nullopt;
+  }
   scalar.text = replaced_.emplace_front(std::move(*text));
   scalar.plain = scalar.plain || plain;
   return scalar;
@@ -76,7 +87,7 @@ std::optional<std::int64_t> Reader::whole(const Node& node, const Rule& rule) {
   if (!value) return std::nullopt;
   if (!value->plain) {
     problem(node, fmt::format("is text, not a whole number: '{}'; drop the quotes",
-                              value->text.substr(0, 40)));
+                              value->text.substr(0, shown_max)));
     return std::nullopt;
   }
   const Result<std::int64_t> number = parse_int(value->text, "", rule.low, rule.high);
@@ -104,8 +115,8 @@ void Reader::text(const Node& node, std::string& out, const Rule& rule) {
              c == '.' || c == '_' || c == '-';
     };
     if (!std::all_of(text.begin(), text.end(), fits) || text[0] == '-' || text[0] == '.')
-      return problem(
-          node, fmt::format("not a name: '{}'; use letters, digits and . _ -", text.substr(0, 60)));
+      return problem(node, fmt::format("not a name: '{}'; use letters, digits and . _ -",
+                                       text.substr(0, shown_max)));
   }
   out = text;
 }
@@ -113,9 +124,10 @@ void Reader::text(const Node& node, std::string& out, const Rule& rule) {
 void Reader::unknown_word(const Node& node, std::string_view word,
                           std::span<const std::string_view> known) {
   const std::string near = nearest(word.substr(0, 100), known);
-  problem(node, near.empty() ? fmt::format("unknown: '{}'; use one of {}", word.substr(0, 60),
-                                           fmt::join(known, ", "))
-                             : fmt::format("unknown: '{}'; did you mean '{}'?", word, near));
+  problem(node, near.empty() ? fmt::format("unknown: '{}'; use one of {}",
+                                           word.substr(0, shown_max), fmt::join(known, ", "))
+                             : fmt::format("unknown: '{}'; did you mean '{}'?",
+                                           word.substr(0, shown_max), near));
 }
 
 void ObjectReader::missing(std::string_view key) {
@@ -128,10 +140,11 @@ void ObjectReader::report_unknown(std::span<const std::string_view> known) {
     if (seen_.test(i)) continue;
     const std::string_view key = members[i].key;
     const std::string near = nearest(key.substr(0, 100), known);
-    reader_.problem(members[i],
-                    near.empty() ? fmt::format("unknown key '{}'; the keys here are {}",
-                                               key.substr(0, 60), fmt::join(known, ", "))
-                                 : fmt::format("unknown key '{}'; did you mean '{}'?", key, near));
+    reader_.problem(members[i], near.empty()
+                                    ? fmt::format("unknown key '{}'; the keys here are {}",
+                                                  key.substr(0, shown_max), fmt::join(known, ", "))
+                                    : fmt::format("unknown key '{}'; did you mean '{}'?",
+                                                  key.substr(0, shown_max), near));
   }
 }
 

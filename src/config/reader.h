@@ -58,6 +58,7 @@ concept HasFields = requires { Fields<T>::name; };
 class Reader {
  public:
   static constexpr std::size_t problems_max = 100;  // a hopeless text does not fill the screen
+  static constexpr std::size_t replaced_max = std::size_t{16} << 20;  // bytes of one job
 
   explicit Reader(Problems& problems) : problems_(problems) {}
 
@@ -65,6 +66,7 @@ class Reader {
   void use(const Scope* scope) {
     scope_ = scope;
     replaced_.clear();
+    replaced_bytes_ = 0;
   }
 
   void problem(const Node& at, std::string message) { add(at.line, at.column, std::move(message)); }
@@ -122,6 +124,7 @@ class Reader {
   const Scope* scope_ = nullptr;
   std::vector<Part> path_;
   std::forward_list<std::string> replaced_;  // text with values in place of references
+  std::size_t replaced_bytes_ = 0;
 };
 
 /// Collects the keys of a table.

@@ -109,7 +109,7 @@ Node random_tree(Random& random, Tree& tree, int depth) {
 
 TEST(RoundTrip, EveryTreeReadsBackFromYamlAndJson) {
   Random random(1);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 800; ++i) {
     Tree tree;
     const Node root = random_tree(random, tree, 4);
     const std::string expected = to_json(root);
@@ -236,7 +236,7 @@ void expect_same(const JobFile& file, const Submission& job, const std::string& 
 
 TEST(RoundTrip, EveryJobReadsBackFromItsDocument) {
   Random random(2);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 400; ++i) {
     const Submission job = random_job(random);
     const std::string yaml = to_yaml(job);
     ASSERT_NO_FATAL_FAILURE(expect_same(read_job_file(yaml, {}), job, yaml));

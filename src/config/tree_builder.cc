@@ -20,14 +20,16 @@ std::string TreeBuilder::path() const {
     if (frames_[i].kind == Node::Kind::List) {
       path += fmt::format("[{}]", count);
     } else if (frames_[i].has_key && count > 0) {
-      path += fmt::format("{}{}", path.empty() ? "" : ".", pending_[end - 1].key);
+      path += fmt::format("{}{}", path.empty() ? "" : ".", pending_[end - 1].key.substr(0, 60));
     }
   }
   return path;
 }
 
 bool TreeBuilder::fail(Place place, std::string message) {
-  out_.problems.push_back({place.line, place.column, path(), std::move(message)});
+  constexpr std::size_t problems_max = 100;
+  if (out_.problems.size() < problems_max)
+    out_.problems.push_back({place.line, place.column, path(), std::move(message)});
   return false;
 }
 
@@ -110,7 +112,8 @@ void TreeBuilder::drop_duplicates(std::size_t first) {
     if (key_of(order[i]) != key_of(order[i - 1])) continue;
     drop[order[i]] = true;
     const Member& again = pending_[first + order[i]];
-    fail({again.line, again.column}, fmt::format("key '{}' is there twice", again.key));
+    fail({again.line, again.column},
+         fmt::format("key '{}' is there twice", again.key.substr(0, 60)));
   }
   std::size_t kept = first;
   for (std::size_t i = 0; i < count; ++i) {
