@@ -396,6 +396,34 @@ TEST(JobFile, ExpansionStopsAtItsLimits) {
             "f:2:10: command: longer than 1048576 bytes after replacement");
 }
 
+TEST(JobFile, AJobThatGrowsByReplacementStopsAtALimit) {
+  std::string yaml = "parameters: {p: '" + std::string(100'000, 'x') + "'}\ncommand: x\nenv:\n";
+  for (int i = 0; i < 300; ++i) yaml += fmt::format("  V{}: ${{p}}\n", i);
+  EXPECT_EQ(names_of(read_job_file(yaml, options())).at(0),
+            "f:171:9: env.V167: the job is larger than 16777216 bytes after replacement");
+}
+
+TEST(JobFile, TheExamplesOfTheDocumentsAreRead) {
+  std::ifstream in("docs/job-files.md", std::ios::binary);
+  std::string line;
+  std::string block;
+  bool inside = false;
+  int read = 0;
+  while (std::getline(in, line)) {
+    const bool fence = line.find("```") != std::string::npos;
+    if (fence && inside) {
+      JobOptions given = options();
+      if (block.find("parameters:") != std::string::npos) given.set = {{"data", "x"}};
+      const JobFile file = read_job_file(block, given);
+      EXPECT_TRUE(file.ok()) << to_text(file.problems.at(0), "example") << "\n" << block;
+      ++read;
+    }
+    if (fence) inside = !inside;
+    block = fence ? "" : block + line + "\n";
+  }
+  EXPECT_EQ(read, 3);
+}
+
 TEST(JobFile, JsonIsTheSameDocument) {
   const std::string json =
       R"({"jobs": [{"name": "a", "command": ["echo", "\u00e9\n"], "gpus": 2, "env": {"N": 1},
