@@ -211,7 +211,7 @@ class FieldWriter {
     if (is_default && !to_.defaults && !rule.required) return;
     const Node node = Codec<M>::write(to_, object_.*member, rule);
     const bool empty = node.is_scalar() ? node.text.empty() : node.size == 0;
-    if (!empty || !is_default) map_.add(key, node);
+    if (!empty || !is_default || rule.required) map_.add(key, node);
   }
   template <typename B, typename E>
   void seeded(std::string_view key, std::vector<E> B::* member, std::string_view help,

@@ -153,6 +153,7 @@ TEST(Config, WrongValuesAreNamedWithPlaceAndPath) {
        {"f:1:9: listen: not an address with a port; write for example "
         "127.0.0.1:8080"}},
       {"limits: {batch: 0}", {"f:1:17: limits.batch: 0 is outside 1 to 1000000"}},
+      {"tls: {cert: '', key: b}", {"f:1:13: tls.cert: must not be empty"}},
       {"tls: {cert: a.pem}", {"f:1:6: tls: 'key' is missing"}},
   });
 }

@@ -108,8 +108,8 @@ void Reader::text(const Node& node, std::string& out, const Rule& rule) {
   if (text.find('\0') != std::string_view::npos) return problem(node, "contains a NUL character");
   if (text.size() > rule.length_max)
     return problem(node, fmt::format("is longer than {} bytes", rule.length_max));
+  if (text.empty() && (rule.required || rule.name)) return problem(node, "must not be empty");
   if (rule.name) {
-    if (text.empty()) return problem(node, "must not be empty");
     const auto fits = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '.' || c == '_' || c == '-';
