@@ -5,6 +5,7 @@
 
 #include "apps/muster/bench.h"
 #include "apps/muster/pod_supervisor.h"
+#include "apps/muster/config.h"
 #include "apps/muster/scenario.h"
 #include "apps/muster/sim.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   add_scenario(app);
   muster::app::add_bench(app);
   muster::app::add_pod_supervisor(app);
+  muster::app::add_config(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

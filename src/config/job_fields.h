@@ -1,0 +1,296 @@
+// The keys of job files and of the API's job documents, each once. The reader, the writer and the
+// JSON Schema all walk these tables. What a pod needs of its node is in Kubernetes' spelling.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "config/codecs.h"
+#include "config/job_codecs.h"
+#include "config/job_document.h"
+#include "config/shared_fields.h"
+
+namespace muster::config {
+
+template <>
+struct EnumNames<model::Operator> {
+  static constexpr std::array<std::pair<std::string_view, model::Operator>, 6> names = {
+      {{"In", model::Operator::In},
+       {"NotIn", model::Operator::NotIn},
+       {"Exists", model::Operator::Exists},
+       {"DoesNotExist", model::Operator::DoesNotExist},
+       {"Gt", model::Operator::Gt},
+       {"Lt", model::Operator::Lt}}};
+};
+template <>
+struct EnumNames<SpreadDoc::Else> {
+  static constexpr std::array<std::pair<std::string_view, SpreadDoc::Else>, 2> names = {
+      {{"DoNotSchedule", SpreadDoc::Else::DoNotSchedule},
+       {"ScheduleAnyway", SpreadDoc::Else::ScheduleAnyway}}};
+};
+template <>
+struct EnumNames<model::OnClusterLoss> {
+  static constexpr std::array<std::pair<std::string_view, model::OnClusterLoss>, 2> names = {
+      {{"wait", model::OnClusterLoss::Wait}, {"rerun", model::OnClusterLoss::Rerun}}};
+};
+template <>
+struct EnumNames<ParameterType> {
+  static constexpr std::array<std::pair<std::string_view, ParameterType>, 4> names = {
+      {{"string", ParameterType::String},
+       {"integer", ParameterType::Integer},
+       {"number", ParameterType::Number},
+       {"boolean", ParameterType::Boolean}}};
+};
+
+template <>
+struct Fields<model::Requirement> {
+  static constexpr std::string_view name = "requirement";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("key", &model::Requirement::key, "label", Rule{.required = true});
+    v.field("operator", &model::Requirement::op, "how it is compared", Rule{.required = true});
+    v.field("values", &model::Requirement::values, "with what");
+  }
+};
+template <>
+struct Fields<model::NodeTerm> {
+  static constexpr std::string_view name = "node_term";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("matchExpressions", &model::NodeTerm::expressions, "all of these, over labels");
+    v.field("matchFields", &model::NodeTerm::fields, "all of these, over metadata.name");
+  }
+};
+template <>
+struct Fields<model::PreferredTerm> {
+  static constexpr std::string_view name = "preferred_term";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("weight", &model::PreferredTerm::weight, "how much", between(1, 100));
+    v.field("preference", &model::PreferredTerm::term, "which nodes", Rule{.required = true});
+  }
+};
+template <>
+struct Fields<model::LabelSelector> {
+  static constexpr std::string_view name = "label_selector";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("matchLabels", &model::LabelSelector::match_labels, "all of these labels");
+    v.field("matchExpressions", &model::LabelSelector::expressions, "and all of these");
+  }
+};
+template <>
+struct Fields<model::PodAffinityTerm> {
+  static constexpr std::string_view name = "pod_affinity_term";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("labelSelector", &model::PodAffinityTerm::selector, "which pods");
+    v.field("topologyKey", &model::PodAffinityTerm::topology_key, "label of the domain",
+            Rule{.required = true});
+  }
+};
+template <>
+struct Fields<SpreadDoc> {
+  static constexpr std::string_view name = "spread";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("maxSkew", &SpreadDoc::max_skew, "how uneven it may be", between(1, 1'000'000));
+    v.field("topologyKey", &SpreadDoc::topology_key, "label of the domain", Rule{.required = true});
+    v.field("whenUnsatisfiable", &SpreadDoc::otherwise, "a demand or a wish");
+    v.field("labelSelector", &SpreadDoc::selector, "which pods are counted");
+  }
+};
+template <>
+struct Fields<NodeSelectorDoc> {
+  static constexpr std::string_view name = "node_selector_terms";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("nodeSelectorTerms", &NodeSelectorDoc::terms, "any of these");
+  }
+};
+template <>
+struct Fields<NodeAffinityDoc> {
+  static constexpr std::string_view name = "node_affinity";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("requiredDuringSchedulingIgnoredDuringExecution", &NodeAffinityDoc::required,
+            "nodes that will do");
+    v.field("preferredDuringSchedulingIgnoredDuringExecution", &NodeAffinityDoc::preferred,
+            "nodes that are better");
+  }
+};
+template <>
+struct Fields<PodAffinityDoc> {
+  static constexpr std::string_view name = "pod_affinity";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("requiredDuringSchedulingIgnoredDuringExecution", &PodAffinityDoc::required,
+            "all of these");
+  }
+};
+template <>
+struct Fields<AffinityDoc> {
+  static constexpr std::string_view name = "affinity";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("nodeAffinity", &AffinityDoc::node, "which nodes");
+    v.field("podAffinity", &AffinityDoc::pod, "near which pods");
+    v.field("podAntiAffinity", &AffinityDoc::pod_anti, "away from which pods");
+  }
+};
+template <>
+struct Fields<model::CommandFile> {
+  static constexpr std::string_view name = "file";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("path", &model::CommandFile::path, "relative to the pod's own folder",
+            Rule{.required = true, .length_max = 1000});
+    v.field("content", &model::CommandFile::content, "text of the file");
+    v.field("executable", &model::CommandFile::executable, "may be run");
+  }
+};
+
+template <>
+struct Fields<PodDoc> {
+  static constexpr std::string_view name = "pod";
+  template <typename V>
+  static void visit(V& v) {
+    constexpr Rule at_most_long = {.length_max = 4096};
+    v.field("command", &PodDoc::command, "a text for the shell, or a list: program and arguments");
+    v.field("script", &PodDoc::script, "a program text, run by its first line (#!) or by sh");
+    v.field("env", &PodDoc::env, "environment of the processes");
+    v.field("gpus", &PodDoc::gpus, "GPUs of one pod; 0.5 is a share of one");
+    v.field("gpu_type", &PodDoc::gpu_type, "allowed types of GPU; any if not given", at_most_long);
+    v.field("gpu_memory", &PodDoc::gpu_memory, "a share of one GPU by its memory");
+    v.field("cpu", &PodDoc::cpu, "cores of one pod");
+    v.field("memory", &PodDoc::memory, "memory of one pod");
+    v.field("resources", &PodDoc::resources, "further resources, as {rdma/hca: 1}", at_least(1));
+    v.field("pods", &PodDoc::pods, "how many pods; all start together", between(1, 100'000));
+    v.field("min_pods", &PodDoc::min_pods, "may start with this many; 0: all of them",
+            between(0, 100'000));
+    v.field("pods_per_node", &PodDoc::pods_per_node, "at most this many on a node; 0: any",
+            between(0, 100'000));
+    v.field("node_selector", &PodDoc::node_selector, "labels that a node must have");
+    v.field("affinity", &PodDoc::affinity, "nodes and pods to be near to or away from");
+    v.field("tolerations", &PodDoc::tolerations, "taints that do not matter");
+    v.field("spread", &PodDoc::spread, "evenly over domains");
+    v.field("pod_labels", &PodDoc::pod_labels, "labels of the pods, seen by affinity and spread");
+    v.field("host_ports", &PodDoc::host_ports, "ports of the node", between(1, 65535));
+    v.field("volume_zones", &PodDoc::volume_zones, "zones that its volumes allow", at_most_long);
+  }
+};
+
+template <>
+struct Fields<PodSetDoc> {
+  static constexpr std::string_view name = "pod_set";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("name", &PodSetDoc::name, "unique in its job", required_name());
+    Fields<PodDoc>::visit(v);
+  }
+};
+
+template <>
+struct Fields<JobDoc> {
+  static constexpr std::string_view name = "plain_job";
+  template <typename V>
+  static void visit(V& v) {
+    constexpr Rule word = {.length_max = 4096};
+    v.field("name", &JobDoc::name, "for people; need not be unique", Rule{.length_max = 253});
+    v.field("queue", &JobDoc::queue, "where it waits", optional_name());
+    v.field("extra_queues", &JobDoc::extra_queues, "queues of further trees that it charges",
+            optional_name());
+    v.field("priority", &JobDoc::priority, "higher goes first",
+            between(model::priority_min, model::priority_max));
+    Fields<PodDoc>::visit(v);
+    v.seeded("pod_sets", &JobDoc::pod_sets, "pods of different kinds; each starts as the job");
+    v.field("workdir", &JobDoc::workdir, "absolute; the pod's own folder if not given", word);
+    v.field("files", &JobDoc::files, "written into the pod's own folder before it starts");
+    v.field("stop_grace", &JobDoc::stop_grace, "between TERM and KILL");
+    v.field("image", &JobDoc::image, "container image, for clusters that take one", word);
+    v.field("topology", &JobDoc::topology, "all pods under one value of this node label");
+    v.field("pool", &JobDoc::pool, "a pool or a fleet pool", optional_name());
+    v.field("clusters", &JobDoc::clusters, "only in these", word);
+    v.field("exclude_clusters", &JobDoc::exclude_clusters, "not in these", word);
+    v.field("data", &JobDoc::data, "clusters with this label are near its data", word);
+    v.field("run_limit", &JobDoc::run_limit, "stopped after this; 0: never");
+    v.field("preemptible", &JobDoc::preemptible, "may be stopped for others and run again");
+    v.field("min_runtime", &JobDoc::min_runtime, "not stopped for others before this");
+    v.field("max_retries", &JobDoc::max_retries, "run again after a failure", between(0, 1000));
+    v.field("start_after", &JobDoc::start_after, "a time, or a duration from now");
+    v.field("deadline", &JobDoc::deadline, "fails if it has not started by then");
+    v.field("depends_on", &JobDoc::depends_on,
+            "starts after all of these succeeded: names in the same file, or ids", word);
+    v.field("on_cluster_loss", &JobDoc::on_cluster_loss, "when its cluster falls silent");
+    v.field("held", &JobDoc::held, "does not start before it is released");
+    v.field("labels", &JobDoc::labels, "for people and filters; the scheduler does not look");
+  }
+};
+
+/// The long form of a parameter; the short form is its default alone.
+template <>
+struct Fields<ParameterDoc> {
+  static constexpr std::string_view name = "parameter";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("type", &ParameterDoc::type, "what its value must be");
+    v.field("default", &ParameterDoc::standard, "its value if none is given; none: must be given");
+    v.field("choices", &ParameterDoc::choices, "the only values it may have");
+    v.field("help", &ParameterDoc::help, "what it is for");
+  }
+};
+
+/// The long form of a topology; the short form is its key alone.
+template <>
+struct Fields<TopologyDoc> {
+  static constexpr std::string_view name = "topology";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("key", &TopologyDoc::key, "label of the nodes", Rule{.required = true});
+    v.field("required", &TopologyDoc::required, "a demand; false: a wish");
+  }
+};
+
+template <>
+struct Fields<ArrayDoc> {
+  static constexpr std::string_view name = "array";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("count", &ArrayDoc::count, "so many jobs; ${index} counts from 0",
+            between(1, 1'000'000));
+    v.field("over", &ArrayDoc::over, "one job for every combination, as {lr: [1, 2], seed: 1..5}");
+  }
+};
+
+template <>
+struct Fields<TemplateDoc> {
+  static constexpr std::string_view name = "template";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("parameters", &TemplateDoc::parameters, "values that ${name} stands for");
+    v.field("array", &TemplateDoc::array, "many jobs from this one");
+  }
+};
+
+template <>
+struct Fields<JobDocument> {
+  static constexpr std::string_view name = "job";
+  template <typename V>
+  static void visit(V& v) {
+    Fields<JobDoc>::visit(v);
+    Fields<TemplateDoc>::visit(v);
+  }
+};
+
+template <>
+struct Fields<BatchDocument> {
+  static constexpr std::string_view name = "batch";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("jobs", &BatchDocument::jobs, "several jobs", Rule{.required = true});
+    v.field("parameters", &BatchDocument::parameters, "values that ${name} stands for in all");
+  }
+};
+
+}  // namespace muster::config
