@@ -46,8 +46,6 @@ THIRD_PARTY = {
     "src/kube": ASIO + ("boost/json", "yaml-cpp/"),
     "src/clusters": ASIO + POSIX + ("boost/json", "boost/process"),
     "src/store": POSIX + ("sqlite3.h", "libpq-fe.h", "openssl/evp.h"),
-    "src/config": ("yaml-cpp/",),
-    "src/store": ("sqlite3.h", "libpq-fe.h"),
     "src/config": ("yaml-cpp/", "boost/json"),
     "src/auth": ("sodium.h",),
     "src/api": ASIO + ("boost/json",),

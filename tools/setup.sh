@@ -8,8 +8,7 @@ packages=(
   clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
   cmake ninja-build mold ccache make python3 git
   libfmt-dev libcli11-dev libyaml-cpp-dev libboost1.81-dev libboost-json1.81-dev
-  libsqlite3-dev libpq-dev postgresql-15 libssl-dev
-  libboost-url1.81-dev libssl-dev openssl
+  libboost-url1.81-dev libssl-dev openssl libsqlite3-dev libpq-dev postgresql-15
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
 )
 

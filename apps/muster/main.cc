@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "apps/muster/bench.h"
-#include "apps/muster/pod_supervisor.h"
 #include "apps/muster/config.h"
+#include "apps/muster/pod_supervisor.h"
 #include "apps/muster/scenario.h"
 #include "apps/muster/sim.h"
 
