@@ -8,6 +8,8 @@
 #include "apps/muster/pod_supervisor.h"
 #include "apps/muster/scenario.h"
 #include "apps/muster/sim.h"
+#include "cli/cli.h"
+#include "cli/report.h"
 
 int main(int argc, char** argv) {
   CLI::App app("One queue in front of all your GPU clusters.", "muster");
@@ -18,10 +20,11 @@ int main(int argc, char** argv) {
   muster::app::add_bench(app);
   muster::app::add_pod_supervisor(app);
   muster::app::add_config(app);
+  muster::cli::add_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return muster::cli::report(app, error, muster::cli::system_host());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "muster: %s\n", error.what());
     return 1;
