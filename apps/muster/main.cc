@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   muster::app::add_config(app);
   muster::cli::add_commands(app);
   try {
-    app.parse(argc, argv);
+    app.parse(muster::cli::shielded({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {
     return muster::cli::report(app, error, muster::cli::system_host());
   } catch (const std::exception& error) {

@@ -24,15 +24,7 @@ Fault fault_of(int status) {
   return Fault::Invalid;
 }
 
-}  // namespace
-
-std::string segment(std::string_view name) { return net::percent_encode(name); }
-
-Result<Api> Api::make(const Context& server, const Host& host) {
-  const auto url = net::parse_url(server.url, "url");
-  if (!url) return url.error();
-  if (url->scheme != "http" && url->scheme != "https")
-    return invalid(fmt::format("url {}: expected http:// or https://", server.url));
+net::ClientOptions options_of(const Context& server, const Host& host) {
   net::ClientOptions options;
   options.headers.set("User-Agent", "muster");
   if (!server.token.empty()) options.headers.set("Authorization", "Bearer " + server.token);
@@ -42,7 +34,19 @@ Result<Api> Api::make(const Context& server, const Host& host) {
     value = host.variable(name);
     return value.empty() ? nullptr : value.c_str();
   });
-  auto client = net::HttpClient::make(std::move(options));
+  return options;
+}
+
+}  // namespace
+
+std::string segment(std::string_view name) { return net::percent_encode(name); }
+
+Result<Api> Api::make(const Context& server, const Host& host) {
+  const auto url = net::parse_url(server.url, "url");
+  if (!url) return url.error();
+  if (url->scheme != "http" && url->scheme != "https")
+    return invalid(fmt::format("url {}: expected http:// or https://", server.url));
+  auto client = net::HttpClient::make(options_of(server, host));
   if (!client) return client.error();
   Context kept = server;
   while (kept.url.ends_with('/')) kept.url.pop_back();
@@ -156,6 +160,9 @@ struct Api::Round {
 /// True: stopped by the follower, or ended by the server; false: the connection broke.
 Result<bool> Api::follow_once(const Ask& ask, const Follower& follower, std::string& last_id) {
   const auto round = std::make_shared<Round>();
+  // A client of its own: its I/O thread may wait for the command, which may ask something else.
+  const auto client = net::HttpClient::make(options_of(server_, *host_));
+  if (!client) return client.error();
   net::ClientRequest request = request_of(ask);
   request.headers.set("Accept", "text/event-stream");
   if (!last_id.empty()) request.headers.set("Last-Event-ID", last_id);
@@ -167,12 +174,12 @@ Result<bool> Api::follow_once(const Ask& ask, const Follower& follower, std::str
     const std::lock_guard lock(round->mutex);
     return fine && !round->stopped;
   };
-  const auto call = client_->stream_later(std::move(request), std::move(callbacks),
-                                          [round](Result<net::ClientResponse> end) {
-                                            const std::lock_guard lock(round->mutex);
-                                            round->end = std::move(end);
-                                            round->changed.notify_all();
-                                          });
+  const auto call = (*client)->stream_later(std::move(request), std::move(callbacks),
+                                            [round](Result<net::ClientResponse> end) {
+                                              const std::lock_guard lock(round->mutex);
+                                              round->end = std::move(end);
+                                              round->changed.notify_all();
+                                            });
   const auto stop = [&] {
     const std::lock_guard lock(round->mutex);
     round->stopped = true;

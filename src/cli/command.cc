@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/report.h"
 #include "cli/words.h"
 
 namespace muster::cli {
@@ -95,8 +96,13 @@ CLI::App* add_noun(CLI::App& app, const std::string& noun, const std::string& he
 
 CLI::Option* add_words(CLI::App& command, std::vector<std::string>& words,
                        const std::string& help) {
-  // Without this CLI11 takes a word in brackets apart.
-  return command.add_option("CMD", words, help)->allow_extra_args(false);
+  const CLI::Validator unshield(
+      [](std::string& word) {
+        if (word.starts_with(shield)) word.erase(0, 1);
+        return std::string();
+      },
+      "");
+  return command.add_option("CMD", words, help)->transform(unshield);
 }
 
 }  // namespace muster::cli

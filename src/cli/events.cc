@@ -73,7 +73,8 @@ void add_events(CLI::App& app, const SharedHost& host) {
   command->add_option("--from", options->from, "from this sequence number on")
       ->check(CLI::PositiveNumber);
   command->add_option("--kind", options->kinds, "only of these kinds: placed, finished, ...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   set_body(*command, host, [options](Session& session) { return show_events(session, *options); });
 }
 

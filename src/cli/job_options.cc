@@ -35,7 +35,8 @@ json::value scalar(const std::string& text) {
 void add_job_options(CLI::App& command, JobOptions& o) {
   const std::string group = "Job";
   const auto add = [&](const char* name, auto& value, const char* help) {
-    return command.add_option(name, value, help)->group(group);
+    // One value for each time it is given: the next word is not its second.
+    return command.add_option(name, value, help)->allow_extra_args(false)->group(group);
   };
   add("--name", o.name, "what to call it; none: as its program");
   add("-q,--queue", o.queue, "where it waits; none: the server's default");

@@ -80,7 +80,9 @@ void add_list(CLI::App& app, const SharedHost& host) {
   const auto options = std::make_shared<Options>();
   command->add_flag("-a,--all", options->all, "with the finished ones");
   command->add_flag("--mine", options->mine, "only your own");
-  command->add_option("--state", options->states, "only in these states")->delimiter(',');
+  command->add_option("--state", options->states, "only in these states")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("-q,--queue", options->queue, "only of this queue");
   command->add_option("-u,--user", options->user, "only of this user")->excludes("--mine");
   command->add_option("--cluster", options->cluster, "only in this cluster");

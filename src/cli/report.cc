@@ -33,6 +33,17 @@ std::string suggestion(const CLI::App& place) {
 
 }  // namespace
 
+std::vector<std::string> shielded(std::vector<std::string> words) {
+  bool is_command = false;
+  for (std::string& word : words) {
+    const bool in_brackets = word.starts_with('[') && word.ends_with(']');
+    if (is_command && (in_brackets || word.starts_with(shield))) word.insert(0, 1, shield);
+    is_command = is_command || word == "--";
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) {
   if (dynamic_cast<const CLI::RuntimeError*>(&error) != nullptr) return error.get_exit_code();
   if (error.get_exit_code() == 0) {

@@ -78,6 +78,7 @@ void add_submit(CLI::App& app, const SharedHost& host) {
   CLI::Option* file =
       command->add_option("-f,--file", options->file, "job file (YAML); - is the standard input");
   command->add_option("--set", options->settings, "value of a parameter of the file: key=value")
+      ->allow_extra_args(false)
       ->needs(file);
   command->add_flag("--dry-run", options->dry_run, "check and show what would be submitted");
   add_job_options(*command, options->job);

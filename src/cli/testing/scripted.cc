@@ -117,9 +117,8 @@ Outcome run_command(const Host& host, Outcome& caught, std::vector<std::string> 
   CLI::App app("One queue in front of all your GPU clusters.", "muster");
   app.require_subcommand(1);
   add_commands(app, host);
-  std::reverse(words.begin(), words.end());  // as CLI11 wants it
   try {
-    app.parse(std::move(words));
+    app.parse(shielded(std::move(words)));
   } catch (const CLI::ParseError& error) {
     caught.code = report(app, error, host);
   }
