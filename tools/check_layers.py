@@ -32,7 +32,7 @@ LAYERS = {
     "src/config": ["model"],
     "src/auth": ["model", "ports"],
     "src/work": ["model", "ports"],
-    "src/api": ["model", "ports", "view", "work", "net", "kube"],
+    "src/api": ["model", "sched", "ports", "view", "control", "config", "work", "net", "kube"],
     "src/cli": ["model", "view", "net"],
     "src/sim": ["model", "sched", "ports", "control", "view"],
 }
