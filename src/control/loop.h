@@ -90,6 +90,8 @@ class Loop {
 
  private:
   void apply_one(const model::Event& event);
+  /// What the cluster said last, under what people allow it.
+  void settle_health(const std::string& cluster);
   void relist(const std::string& cluster);
   bool goes_on(Stage stage, StepReport& report) const;
   StepReport refuse(StepReport report, Error why) const;
@@ -101,6 +103,7 @@ class Loop {
   Options options_;
   Outbox outbox_;
   Time now_;
+  std::map<std::string, model::Health> reported_;  // by the clusters themselves
   std::vector<model::Event> pending_;  // taken, not committed yet because the store refused
 };
 

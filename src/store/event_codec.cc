@@ -104,6 +104,7 @@ void fields(A& a, QueueSpec& s) {
 template <typename A>
 void fields(A& a, ClusterSpec& s) {
   a(s.name, s.labels, s.gpu_price_milli, s.grace);
+  if (a.version >= 2) a(s.admission);
 }
 template <typename A>
 void fields(A& a, PoolSpec& s) {
@@ -217,6 +218,7 @@ constexpr int last_of(Operator) { return static_cast<int>(Operator::Lt); }
 constexpr int last_of(TaintEffect) { return static_cast<int>(TaintEffect::NoExecute); }
 constexpr int last_of(OnClusterLoss) { return static_cast<int>(OnClusterLoss::Rerun); }
 constexpr int last_of(Strategy) { return static_cast<int>(Strategy::Fifo); }
+constexpr int last_of(Admission) { return static_cast<int>(Admission::Draining); }
 constexpr int last_of(Health) { return static_cast<int>(Health::Cordoned); }
 constexpr int last_of(StopWhy) { return static_cast<int>(StopWhy::ClusterLost); }
 constexpr int last_of(FailWhy) { return static_cast<int>(FailWhy::RetriesExhausted); }
@@ -238,7 +240,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, QueueRemoved>) return {8, 1, "QueueRemoved"};
   if constexpr (std::same_as<E, PoolSet>) return {9, 1, "PoolSet"};
   if constexpr (std::same_as<E, FleetPoolSet>) return {10, 1, "FleetPoolSet"};
-  if constexpr (std::same_as<E, ClusterSet>) return {11, 1, "ClusterSet"};
+  if constexpr (std::same_as<E, ClusterSet>) return {11, 2, "ClusterSet"};
   if constexpr (std::same_as<E, ClusterLeft>) return {12, 1, "ClusterLeft"};
   if constexpr (std::same_as<E, Placed>) return {13, 1, "Placed"};
   if constexpr (std::same_as<E, Stopped>) return {14, 1, "Stopped"};
