@@ -612,10 +612,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   ++epoch_;
   moved_.clear();
   world.fleet.settle(world.shapes);
-  if (needs_model(cache.model, world, now)) {
-    make_model(cache.model, world, now);
-    cache.forget_costs();
-  }
+  if (needs_model(cache.model, world, now)) cache.renew_model(now);
   if (world.changes.node_types) world.recount_running();
   capacity = world.capacity(policy);
   const std::int64_t tick = std::max<std::int64_t>(policy.share_tick.ms, 1);
