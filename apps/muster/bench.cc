@@ -93,7 +93,7 @@ void measure_empty_fleet(const Options& options, const FleetGenerator& generator
   report.node_classes = run.world().fleet.class_count();
   Prng prng(options.size.seed);
   progress("a full fleet: one job ends, again and again");
-  run.end_jobs(options.events / 10, prng);  // the plans after the first one settle what it left
+  run.end_jobs(options.events / 2, prng);  // the plans after the first one settle what it left
   report.event = run.end_jobs(options.events, prng);
   progress("a full fleet: saying no");
   report.no = run.say_no();

@@ -1,6 +1,7 @@
 #include "sched/agenda.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "sched/estimate.h"
@@ -9,8 +10,13 @@
 namespace muster::sched {
 namespace {
 
-/// After so many lines without a chance it pays to find out which shapes have one.
-constexpr std::size_t scanned_most = 500;
+/// After so many lines looked through in vain it pays to list those that have a chance, if they are
+/// not more than that.
+struct Patience {
+  std::size_t scanned = 0;
+  std::size_t listed = 0;
+};
+constexpr std::array<Patience, 3> patience = {{{128, 512}, {4096, 512}, {65536, 16384}}};
 
 }  // namespace
 
@@ -55,10 +61,10 @@ LineId Agenda::best_candidate(World& world) {
     const QueueId id = tournament_.best();
     if (id.is_none()) break;
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
-    if (scanned_ > scanned_most && !looked_closer_ && dense_ && !try_all_ && !reserve_open_) {
-      looked_closer_ = true;
-      (void)gains_.shapes(moment(world));
-      mark_candidates(world, 16);
+    if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < patience.size() &&
+        scanned_ > patience[looked_].scanned) {
+      ++looked_;
+      mark_candidates(world, true);
       continue;
     }
     find_candidate(world, id);
@@ -81,14 +87,18 @@ Agenda::QueueState& Agenda::mark(QueueId id) {
 
 /// Lists what this plan may have to look at: whole queues if that is most of what waits, else the
 /// lines that are due or have a chance.
-void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
+void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
   tournament_.clear();
-  const std::size_t queues = world.quota.by_name().size();
-  const std::size_t most = lines_for_each_queue * queues + 64;
-  dense_ = try_all_ || reserve_open_ || due_ + gains_.lines_at_most(world) > most;
-  if (dense_) {
+  const std::size_t most = patience[looked_].listed;
+  std::optional<std::vector<LineId>> with_chance;
+  dense_ = try_all_ || reserve_open_ || due_ > most;
+  if (!dense_ && (closer || gains_.lines_at_most(world) <= most)) {
+    with_chance = gains_.lines(moment(world), most);
+  }
+  if (!with_chance) {
+    dense_ = true;
     mark_all(world);
     return;
   }
@@ -107,10 +117,8 @@ void Agenda::mark_candidates(World& world, std::size_t lines_for_each_queue) {
   };
   std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
   for (const LineId id : due_list_) add(id);
-  for (const ShapeId shape : gains_.shapes(moment(world))) {
-    for (const LineId id : world.lines_of_shape(shape)) {
-      if (lines_[id.index()].failed != epoch_) add(id);
-    }
+  for (const LineId id : *with_chance) {
+    if (lines_[id.index()].failed != epoch_) add(id);
   }
   std::sort(marked.begin(), marked.end());
   marked.erase(std::unique(marked.begin(), marked.end()), marked.end());
@@ -140,8 +148,7 @@ void Agenda::offer_bound(const World& world, QueueId id) {
     for (const auto* entries : {&q.list, &q.later}) {
       for (const Entry& e : *entries) highest = std::max(highest, e.priority);
     }
-    if (q.all && !world.lines_of(id).empty())
-      highest = std::max(highest, world.lines_of(id).begin()->priority);
+    if (q.all && !world.lines_of(id).empty()) highest = std::max(highest, world.top_priority(id));
     const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
     offer.negated_class = -std::int64_t{std::min(highest, cap)};
   }
@@ -163,6 +170,7 @@ template <typename Wanted>
 std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, const Wanted& wanted,
                                                   bool drop) {
   QueueState& q = queues_[id.index()];
+  const bool fifo = world.quota[id].strategy == model::Strategy::Fifo;
   if (!q.all) {
     std::size_t at = q.at;
     while (at < q.list.size() && !wanted(q.list[at])) ++at;
@@ -171,9 +179,11 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   }
   auto scan = q.scan;
   std::optional<Entry> found;
+  const bool by_chance = !try_all_ && !reserve_open_ && !fifo;
   for (; scan != world.lines_of(id).end() && !found; ++scan, ++scanned_) {
     LineState& s = lines_[scan->line.index()];
     if (s.moved == plan_) continue;
+    if (by_chance && !s.due && !gains_.has_chance(moment(world), scan->shape)) continue;
     s.current = world.first_of(scan->line);
     const Entry entry{scan->priority, scan->seq, scan->line, s.current};
     if (wanted(entry)) {
@@ -370,7 +380,7 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   if (!opened.empty() || place_free) {
     ++epoch_;
     mark_candidates(world);
-    looked_closer_ = false;
+    looked_ = 0;
     gains_stale_ = dense_;
   } else {
     for (const LineId line : woken) retry(world, line);
@@ -471,8 +481,7 @@ void Agenda::room_used_up(World& world) {
   if (!gains_stale_ || gains_.none()) return;
   gains_stale_ = false;
   gains_.narrow(moment(world));
-  (void)gains_.shapes(moment(world));
-  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, 16);
+  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, true);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -562,7 +571,7 @@ void Agenda::take_changes(World& world) {
       make_due(world.lines_of(in).begin()->line);
     }
     LineState& s = lines_[id.index()];
-    gains_.forget_shape(world.line(id).shape);
+    gains_.line_changed(moment(world), id);
     if (world.line(id).jobs.empty()) {
       unpark(id);
       s.current = JobSlot::none();
@@ -576,7 +585,7 @@ void Agenda::take_changes(World& world) {
     make_due(id);
   }
   for (const LineId id : world.changes.again) {
-    gains_.forget_shape(world.line(id).shape);
+    gains_.line_changed(moment(world), id);
     if (!world.line(id).jobs.empty()) make_due(id);
   }
   for (const QueueId queue : world.changes.freed) {
@@ -626,7 +635,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
                try_all_ ? std::vector<JobSlot>{} : world.changes.started);
   world.fleet.gained().clear();
   mark_candidates(world);
-  looked_closer_ = false;
+  looked_ = 0;
   gains_stale_ = dense_;  // whole queues: after the first try in vain a closer look pays
   version_seen_ = world.version;
   placed_since_ = false;

@@ -118,7 +118,7 @@ class Agenda {
 
   // ---- candidates
   LineId best_candidate(World& world);
-  void mark_candidates(World& world, std::size_t lines_for_each_queue = 2);
+  void mark_candidates(World& world, bool closer = false);
   void mark_all(World& world);
   QueueState& mark(QueueId queue);
   void offer_bound(const World& world, QueueId queue);
@@ -158,7 +158,7 @@ class Agenda {
   bool try_all_ = true;  // in this plan every line is a candidate
   bool dense_ = true;    // whole queues are marked, not lines
   bool gains_stale_ = false;
-  bool looked_closer_ = false;
+  std::size_t looked_ = 0;   // times since the epoch began that lines with a chance were listed
   std::size_t scanned_ = 0;  // lines looked at in vain since queues were marked
   bool may_evict_ = true;
   bool reserve_open_ = false;  // a reservation was given up: another job may take its place

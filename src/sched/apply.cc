@@ -61,6 +61,7 @@ class Applier {
     w_.run_limits.erase({run_limit_end(job), slot});
     job.active->cancelled = true;
     job.active->stopping = true;
+    w_.attempt_changed(slot);
     move(slot, JobState::Stopping);
     return true;
   }
@@ -203,6 +204,7 @@ class Applier {
     w_.count_running(slot, -1);
     w_.run_limits.erase({run_limit_end(job), slot});
     job.active->stopping = true;
+    w_.attempt_changed(slot);
     job.active->stop = e.why;
     if (!e.beneficiary.empty()) job.active->beneficiary = w_.find_job(e.beneficiary);
     w_.count_leaving(job.active->beneficiary, +1);
@@ -245,6 +247,7 @@ class Applier {
     Job& job = w_.job(slot);
     job.ran = true;
     job.active->started_at = at_;
+    w_.attempt_changed(slot);
     job.active->checkpoint_at = at_;
     if (job.run_limit.ms > 0) w_.run_limits.emplace(run_limit_end(job), slot);
     move(slot, JobState::Running);

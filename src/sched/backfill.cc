@@ -12,24 +12,24 @@ namespace {
 /// end.
 class Future {
  public:
-  Future(World& world, const std::vector<Departure>& list) : world_(world), list_(list) {}
+  Future(World& world, Departures& list) : world_(world), list_(list) {}
   ~Future() { advance_to(0); }
   Future(const Future&) = delete;
   Future& operator=(const Future&) = delete;
 
   void advance_to(std::size_t ended) {
     for (; ended_ < ended; ++ended_) {
-      for (const PodOn& pod : *list_[ended_].pods) world_.fleet.vacate(pod, world_.shapes);
+      for (const PodOn& pod : list_.pods(world_, ended_)) world_.fleet.vacate(pod, world_.shapes);
     }
     while (ended_ > ended) {
       --ended_;
-      for (const PodOn& pod : *list_[ended_].pods) world_.fleet.occupy(pod, world_.shapes);
+      for (const PodOn& pod : list_.pods(world_, ended_)) world_.fleet.occupy(pod, world_.shapes);
     }
   }
 
  private:
   World& world_;
-  const std::vector<Departure>& list_;
+  Departures& list_;
   std::size_t ended_ = 0;
 };
 
@@ -50,26 +50,28 @@ bool is_simple(const World& world, const Shape& shape) {
 /// the calendar, without touching the world.
 std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
                            const std::vector<int>& counts, const Asker& asker, Calendar& calendar) {
+  const World& world = placer.world();
   std::vector<Prefix> found;
   // Of a simple gang the bound is the answer: later starts than the best need no look.
-  const bool exact = is_simple(placer.world(), shape);
+  const bool exact = is_simple(world, shape);
   Time best = Time::never();
   for (const Venue& venue : venues.all) {
-    const std::vector<Departure>& list = calendar.of(venue.cluster);
+    Departures& list = calendar.of(venue.cluster);
     std::size_t needed = 0;
-    bool possible = !list.empty();
+    bool possible = list.size() > 0;
     for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
       RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker);
       std::size_t ended = 0;
-      while (walk.room() < counts[i] && ended < list.size() && list[ended].end < best)
-        walk.release(*list[ended++].pods);
+      while (walk.room() < counts[i] && ended < list.size() && list.at(world, ended).end < best) {
+        walk.release(list.pods(world, ended++));
+      }
       possible = walk.room() >= counts[i];
       needed = std::max(needed, ended);
     }
     // Room by count now, but no start: something must end before it makes sense to look again.
     needed = std::max<std::size_t>(needed, 1);
     if (!possible) continue;
-    found.push_back({&venue, needed, list[needed - 1].end, found.size()});
+    found.push_back({&venue, needed, list.at(world, needed - 1).end, found.size()});
     if (exact) best = std::min(best, found.back().start);
   }
   std::sort(found.begin(), found.end(), [](const Prefix& a, const Prefix& b) {
@@ -95,30 +97,48 @@ Calendar::Sheet& Calendar::sheet(ClusterId cluster) {
   return sheets_[cluster.index()];
 }
 
-const std::vector<Departure>& Calendar::of(ClusterId cluster) {
+const Departure& Departures::at(const World& world, std::size_t index) {
+  constexpr std::size_t few = 32;
+  const auto sooner = [&](const Departure& a, const Departure& b) {
+    if (a.end != b.end) return a.end < b.end;
+    return world.job(a.job).id < world.job(b.job).id;
+  };
+  while (in_order_ <= index) {
+    const auto from = all_.begin() + static_cast<std::ptrdiff_t>(in_order_);
+    in_order_ = std::min(all_.size(), std::max(few, 2 * in_order_));
+    const auto to = all_.begin() + static_cast<std::ptrdiff_t>(in_order_);
+    if (to != all_.end()) std::nth_element(from, to, all_.end(), sooner);
+    std::sort(from, to, sooner);
+  }
+  return all_[index];
+}
+
+const std::vector<PodOn>& Departures::pods(const World& world, std::size_t index) {
+  const Departure& departure = at(world, index);
+  return departure.placed != nullptr ? *departure.placed : world.job(departure.job).active->pods;
+}
+
+void Departures::add(const Departure& departure) {
+  all_.push_back(departure);
+  in_order_ = 0;
+}
+
+Departures& Calendar::of(ClusterId cluster) {
   Sheet& s = sheet(cluster);
   if (!s.read) {
     s.read = true;
-    for (const JobSlot slot : world_.active_in(cluster)) {
-      const Job& job = world_.job(slot);
-      s.endings.push_back({expected_end(world_, job, policy_, now_), slot, &job.active->pods});
-    }
-  }
-  if (!s.sorted) {
-    std::sort(s.endings.begin(), s.endings.end(), [&](const Departure& a, const Departure& b) {
-      if (a.end != b.end) return a.end < b.end;
-      return world_.job(a.job).id < world_.job(b.job).id;
-    });
-    s.sorted = true;
+    const std::vector<JobSlot>& jobs = world_.active_in(cluster);
+    const std::vector<Stay>& stays = world_.stays_in(cluster);
+    s.endings.reserve(s.endings.size() + jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      s.endings.add({expected_end(world_, stays[i], policy_, now_), jobs[i], nullptr});
   }
   return s.endings;
 }
 
 void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& pods) {
   const Duration run = expected_run_time(world_, world_.job(job), policy_);
-  Sheet& s = sheet(cluster);
-  s.endings.push_back({now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods});
-  s.sorted = false;
+  sheet(cluster).endings.add({now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods});
 }
 
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
@@ -128,10 +148,10 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
   std::optional<FutureFit> best;
   for (const Prefix& bound : bounds(placer, venues, shape, counts, asker, calendar)) {
     if (best && best->start <= bound.start) break;
-    const std::vector<Departure>& list = calendar.of(bound.venue->cluster);
+    Departures& list = calendar.of(bound.venue->cluster);
     if (is_simple(world, shape)) {
       RoomWalk walk(placer, *bound.venue, 0, shape.sets[0].pods_per_node, asker);
-      for (std::size_t i = 0; i < bound.ended; ++i) walk.release(*list[i].pods);
+      for (std::size_t i = 0; i < bound.ended; ++i) walk.release(list.pods(world, i));
       return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0]),
                        bound.venue->charges};
     }
@@ -149,7 +169,8 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
     // Ends only add room: search the shortest sufficient prefix, first by doubling, then by
     // halving.
     std::size_t worth_trying = list.size();
-    while (best && worth_trying > 0 && list[worth_trying - 1].end >= best->start) --worth_trying;
+    while (best && worth_trying > 0 && list.at(world, worth_trying - 1).end >= best->start)
+      --worth_trying;
     std::size_t too_few = bound.ended - 1;
     std::size_t enough = bound.ended;
     while (enough < worth_trying && !fits_after(enough)) {
@@ -162,7 +183,8 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
       (fits_after(middle) ? enough : too_few) = middle;
     }
     fits_after(enough);
-    best = FutureFit{bound.venue->cluster, list[enough - 1].end, nodes, bound.venue->charges};
+    best = FutureFit{bound.venue->cluster, list.at(world, enough - 1).end, nodes,
+                     bound.venue->charges};
   }
   return best;
 }

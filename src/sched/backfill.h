@@ -15,24 +15,38 @@ namespace muster::sched {
 struct Departure {
   Time end;
   JobSlot job;
-  const std::vector<PodOn>* pods = nullptr;
+  const std::vector<PodOn>* placed = nullptr;  // in this plan; else the job knows its pods
 };
 
-/// Expected ends per cluster, soonest first, ties by id: of running jobs and of those placed in
-/// this plan. Looked up when first asked for.
+/// The expected ends in one cluster, soonest first, ties by id. Put in order as far as asked for:
+/// most who ask want the first few of thousands.
+class Departures {
+ public:
+  std::size_t size() const { return all_.size(); }
+  const Departure& at(const World& world, std::size_t index);
+  const std::vector<PodOn>& pods(const World& world, std::size_t index);
+  const std::vector<Departure>& unordered() const { return all_; }
+  void reserve(std::size_t count) { all_.reserve(count); }
+  void add(const Departure& departure);
+
+ private:
+  std::vector<Departure> all_;
+  std::size_t in_order_ = 0;  // so many at the front
+};
+
+/// Of running jobs and of those placed in this plan. Read when first asked for.
 class Calendar {
  public:
   Calendar(const World& world, const Policy& policy, Time now)
       : world_(world), policy_(policy), now_(now) {}
-  const std::vector<Departure>& of(ClusterId cluster);
+  Departures& of(ClusterId cluster);
   /// `pods` must stay where it is as long as the calendar is used.
   void placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& pods);
 
  private:
   struct Sheet {
     bool read = false;
-    bool sorted = false;
-    std::vector<Departure> endings;
+    Departures endings;
   };
   Sheet& sheet(ClusterId cluster);
 

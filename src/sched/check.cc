@@ -391,6 +391,8 @@ void check_active(const World& world, JobSlot slot, Finding& found) {
   const auto& peers = world.active_in(active.cluster);
   found.expect(active.at_in_cluster < peers.size() && peers[active.at_in_cluster] == slot,
                "job {}: not in the list of its cluster", job.id);
+  found.expect(world.stays_in(active.cluster)[active.at_in_cluster] == stay_of(job),
+               "job {}: its stay is out of date", job.id);
   std::vector<int> pods(shape.sets.size(), 0);
   for (const PodOn& on : active.pods) {
     if (!found.expect(on.set < pods.size() && on.job == slot, "job {}: has a pod of another job",
@@ -502,8 +504,7 @@ void check_lines(const World& world, Finding& found) {
     const auto& peers = world.lines_of_shape(line.shape);
     found.expect(line.at_in_shape < peers.size() && peers[line.at_in_shape] == id,
                  "line {}: its shape does not list it", i);
-    const Job& first = world.job(world.first_of(id));
-    found.expect(line.first_of == std::pair(first.user, first.name),
+    found.expect(line.history == world.job(world.first_of(id)).history,
                  "line {}: is listed under another job than its first", i);
     found.expect(world.lines_of(line.queue).contains(world.rank_of(id)),
                  "line {}: queue {} does not rank it", i, world.quota[line.queue].name);

@@ -37,24 +37,28 @@ std::pair<std::int64_t, std::int64_t> band(const EstimateScore& score) {
   return {eighths(std::min<std::size_t>(low, 8)), eighths(std::max<std::size_t>(high + 1, 9))};
 }
 
+Duration expected_run_time(const World& world, Duration run_limit, HistoryId history,
+                           const Policy& policy) {
+  const Duration limit = run_limit.ms > 0 ? run_limit : policy.default_run_time;
+  if (!policy.rules.has(Rule::LearnedRunTime)) return limit;
+  const auto learned = world.learned_run_time(history);
+  if (!learned) return limit;
+  return run_limit.ms > 0 ? std::min(*learned, run_limit) : *learned;
+}
+
 }  // namespace
 
 Duration expected_run_time(const World& world, const Job& job, const Policy& policy) {
-  const Duration limit = job.run_limit.ms > 0 ? job.run_limit : policy.default_run_time;
-  if (!policy.rules.has(Rule::LearnedRunTime)) return limit;
-  const auto learned = world.learned_run_time(job);
-  if (!learned) return limit;
-  return job.run_limit.ms > 0 ? std::min(*learned, job.run_limit) : *learned;
+  return expected_run_time(world, job.run_limit, job.history, policy);
 }
 
-Time expected_end(const World& world, const Job& job, const Policy& policy, Time now) {
-  const Time from =
-      job.active->started_at.is_never() ? job.active->placed_at : job.active->started_at;
-  if (job.active->stopping) return now + seconds(30);  // a usual time to say good-bye
-  std::int64_t run_ms = std::max<std::int64_t>(expected_run_time(world, job, policy).ms, 1000);
-  const Time limit = job.run_limit.ms > 0 ? from + job.run_limit : Time::never();
-  while (from + Duration{run_ms} <= now) run_ms *= 2;
-  const Time end = std::min(from + Duration{run_ms}, limit);
+Time expected_end(const World& world, const Stay& stay, const Policy& policy, Time now) {
+  if (stay.stopping) return now + seconds(30);  // a usual time to say good-bye
+  std::int64_t run_ms = expected_run_time(world, stay.run_limit, stay.history, policy).ms;
+  run_ms = std::max<std::int64_t>(run_ms, 1000);
+  const Time limit = stay.run_limit.ms > 0 ? stay.from + stay.run_limit : Time::never();
+  while (stay.from + Duration{run_ms} <= now) run_ms *= 2;
+  const Time end = std::min(stay.from + Duration{run_ms}, limit);
   return end > now ? end : now + seconds(1);
 }
 

@@ -13,9 +13,9 @@ namespace muster::sched {
 /// limit.
 Duration expected_run_time(const World& world, const Job& job, const Policy& policy);
 
-/// When a placed job is expected to end, looked at from `now`: always later than now. A job that
+/// When an attempt is expected to end, looked at from `now`: always later than now. A job that
 /// outlives its expectation is expected to take twice as long, then four times, up to its limit.
-Time expected_end(const World& world, const Job& job, const Policy& policy, Time now);
+Time expected_end(const World& world, const Stay& stay, const Policy& policy, Time now);
 
 /// Expected start of a waiting job, from its reservation or from the work ahead of it in its queue.
 Estimate estimate(const World& world, JobSlot job, const Policy& policy, Time now);

@@ -140,17 +140,46 @@ std::size_t Gains::lines_at_most(const World& world) const {
   return lines;
 }
 
-const std::vector<ShapeId>& Gains::shapes(const Moment& at) {
+std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t most) {
+  std::vector<LineId> found;
   std::erase_if(maybe_, [&](ShapeId shape) {
-    Bounds& b = bounds_[shape.index()];
-    if (b.chance == Chance::Maybe) b.chance = chance_of(at, shape);
-    return b.chance == Chance::None;
+    if (found.size() > most) return false;  // too many already: no need to know
+    if (!has_chance(at, shape)) return true;
+    add_lines(at, shape, found);
+    return false;
   });
-  return maybe_;
+  if (found.size() > most) return std::nullopt;
+  return found;
 }
 
-void Gains::forget_shape(ShapeId shape) {
-  if (shape.index() < bounds_.size()) bounds_[shape.index()].known = false;
+void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) const {
+  const Bounds& b = bounds_[id.index()];
+  if (b.chance == Chance::Any || !b.known || at.world.quota.any_guarantee()) {
+    const std::vector<LineId>& all = at.world.lines_of_shape(id);
+    to.insert(to.end(), all.begin(), all.end());
+    return;
+  }
+  const std::int64_t longest = longest_with_room(at, id);
+  for (const Outline& o : b.outlines) {
+    if (o.run_ms > longest && b.highest_class <= closed_up_to_) break;
+    if (o.run_ms <= longest || o.priority > closed_up_to_) to.push_back(o.line);
+  }
+  to.insert(to.end(), b.changed.begin(), b.changed.end());
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto [from, end] = std::equal_range(near_holders_.begin(), near_holders_.end(),
+                                            std::pair{id, LineId::none()}, less);
+  for (auto near = from; near != end; ++near) to.push_back(near->second);
+}
+
+void Gains::line_changed(const Moment& at, LineId id) {
+  const Line& line = at.world.line(id);
+  if (line.shape.index() >= bounds_.size()) return;
+  Bounds& b = bounds_[line.shape.index()];
+  if (line.jobs.empty() || !b.known) return;
+  widen(b, outline(at, id));
+  b.changed.push_back(id);
+  // Bounds only widen by this; now and then they are read anew.
+  b.known = b.changed.size() < 16;
 }
 
 void Gains::rule_out(ShapeId shape) {
@@ -175,10 +204,60 @@ void Gains::list_classes(const Moment& at) {
     most_memory_ = std::max(most_memory_, c.memory);
   }
   list_kept(at.world);
+  list_near_holders(at.world);
   places_.clear();
   if (at.may_evict && at.world.lowest_running_priority() < std::numeric_limits<int>::max()) {
     list_places(at);
   }
+  list_closed(at);
+}
+
+/// Few, if any: who holds a reservation is most often the first of its queue.
+void Gains::list_near_holders(const World& world) {
+  near_holders_.clear();
+  for (const Reservation& r : world.reservations()) {
+    if (r.job.is_none()) continue;
+    const Job& holder = world.job(r.job);
+    if (!holder.line.is_none()) near_holders_.emplace_back(holder.shape, holder.line);
+    if (r.preempting) continue;
+    for (const LineRank& rank : world.lines_of(holder.queue)) {
+      if (rank.line == holder.line) break;
+      near_holders_.emplace_back(rank.shape, rank.line);
+    }
+  }
+  sort_unique(near_holders_);
+}
+
+/// Who gets nothing by its class: neither victims nor nodes kept for others.
+void Gains::list_closed(const Moment& at) {
+  windows_.clear();
+  closed_up_to_ =
+      places_.empty() ? std::numeric_limits<int>::max() : at.world.lowest_running_priority();
+  for (const Kept& kept : kept_) {
+    const Reservation& r = at.world.reservation(kept.by);
+    if (r.preempting) continue;
+    const int priority = priority_class(at.world, at.world.job(r.job), at.policy);
+    closed_up_to_ = std::min(closed_up_to_, priority);
+    windows_.push_back((r.start - at.now).ms);
+  }
+  sort_unique(windows_);
+}
+
+/// The longest run for which kept nodes are open to so many that the gang may find room, whatever
+/// its class: the longer it runs, the fewer reservations it would leave in time for.
+std::int64_t Gains::longest_with_room(const Moment& at, ShapeId id) const {
+  const auto has_room = [&](std::int64_t window) {
+    const auto open = [&](const Reservation& r) {
+      return !r.preempting && (r.start - at.now).ms >= window;
+    };
+    return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
+      const ReservationId kept = at.world.fleet.node_class(cls).reserved;
+      if (!kept.is_none() && !open(at.world.reservation(kept))) return false;
+      return may_hold(at, id, cls, open);
+    });
+  };
+  const auto first_without = std::partition_point(windows_.begin(), windows_.end(), has_room);
+  return first_without == windows_.begin() ? -1 : *(first_without - 1);
 }
 
 template <typename Leaves>
@@ -208,18 +287,23 @@ Gains::Free Gains::most_of(const std::vector<Free>& nodes) {
   return most;
 }
 
+/// In the clusters of the changed nodes: nobody asks about others.
 void Gains::list_kept(const World& world) {
   kept_.clear();
+  std::vector<bool> asked(world.fleet.cluster_count(), false);
+  for (const auto* nodes : {&nodes_, &new_victims_}) {
+    for (const NodeId node : *nodes) asked[world.fleet.node(node).cluster.index()] = true;
+  }
   for (std::size_t i = 0; i < world.reservations().size(); ++i) {
     const Reservation& r = world.reservations()[i];
-    if (r.job.is_none()) continue;
+    if (r.job.is_none() || !asked[r.cluster.index()]) continue;
     const ReservationId id{static_cast<std::uint32_t>(i)};
     for (const NodeId node : r.nodes) {
       const ClassId cls = world.fleet.node(node).cls;
       if (cls.is_none()) continue;
       const TypeId type = world.fleet.type_of(node);
       if (kept_.empty() || kept_.back().by != id || kept_.back().type != type)
-        kept_.push_back({id, r.cluster, type, 0, {}});
+        kept_.push_back({id, r.cluster, type, 0, false, {}});
       kept_.back().devices += world.fleet.gpu_of(cls).whole;
     }
   }
@@ -260,22 +344,16 @@ void Gains::list_places(const Moment& at) {
     }
     places_.push_back(std::move(place));
   }
-  count_victims_on_kept(at);
 }
 
 /// Who runs on reserved nodes is of no use as a victim to those the nodes are closed to.
-void Gains::count_victims_on_kept(const Moment& at) {
-  for (Kept& kept : kept_) {
-    const bool asked = std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
-      return place.cluster == kept.cluster && place.type == kept.type;
-    });
-    if (!asked) continue;
-    for (const NodeId id : at.world.reservation(kept.by).nodes) {
-      if (at.world.fleet.type_of(id) != kept.type) continue;
-      for (const PodOn& pod : at.world.fleet.node(id).pods) {
-        if (const auto cls = evictable_class(at.world, pod))
-          kept.evictable[*cls] += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
-      }
+void Gains::count_victims(const Moment& at, Kept& kept) {
+  kept.counted = true;
+  for (const NodeId id : at.world.reservation(kept.by).nodes) {
+    if (at.world.fleet.type_of(id) != kept.type) continue;
+    for (const PodOn& pod : at.world.fleet.node(id).pods) {
+      if (const auto cls = evictable_class(at.world, pod))
+        kept.evictable[*cls] += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
     }
   }
 }
@@ -321,11 +399,23 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
     b.least_memory = std::min(b.least_memory, pod.memory);
   }
   for (const LineId line : at.world.lines_of_shape(id)) {
-    const Job& job = at.world.job(at.world.first_of(line));
-    b.least_run_ms = std::min(b.least_run_ms, expected_run_time(at.world, job, at.policy).ms);
-    b.highest_class = std::max(b.highest_class, priority_class(at.world, job, at.policy));
+    b.outlines.push_back(outline(at, line));
+    widen(b, b.outlines.back());
   }
+  std::sort(b.outlines.begin(), b.outlines.end(),
+            [](const Outline& x, const Outline& y) { return x.run_ms < y.run_ms; });
   return b;
+}
+
+Gains::Outline Gains::outline(const Moment& at, LineId line) {
+  const Job& job = at.world.job(at.world.first_of(line));
+  return {expected_run_time(at.world, job, at.policy).ms, priority_class(at.world, job, at.policy),
+          line};
+}
+
+void Gains::widen(Bounds& b, const Outline& by) {
+  b.least_run_ms = std::min(b.least_run_ms, by.run_ms);
+  b.highest_class = std::max(b.highest_class, by.priority);
 }
 
 /// Nodes kept for another job may be open to some line of the shape.
@@ -337,12 +427,9 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
   if (r.preempting) return false;
   if (at.now + Duration{of.least_run_ms} <= r.start) return true;
   if (priority_class(at.world, holder, at.policy) < of.highest_class) return true;
-  // Lines before the holder in its own queue, few if any.
-  for (const LineRank& rank : at.world.lines_of(holder.queue)) {
-    if (rank.line == holder.line) break;
-    if (at.world.line(rank.line).shape == shape) return true;
-  }
-  return false;
+  const auto near =
+      std::lower_bound(near_holders_.begin(), near_holders_.end(), std::pair{shape, LineId{0}});
+  return near != near_holders_.end() && near->first == shape;
 }
 
 /// Idle on nodes that are reserved there, but open to the asker.
@@ -392,12 +479,13 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open
 
 template <typename Open>
 std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, int below,
-                                        const Open& open) const {
+                                        const Open& open) {
   std::int64_t milli = 0;
-  for (const Kept& kept : kept_) {
-    if (kept.cluster != place.cluster || kept.type != place.type || kept.evictable.empty() ||
+  for (Kept& kept : kept_) {
+    if (kept.cluster != place.cluster || kept.type != place.type ||
         open(at.world.reservation(kept.by)))
       continue;
+    if (!kept.counted) count_victims(at, kept);
     for (const auto& [priority, held] : kept.evictable) milli += priority < below ? held : 0;
   }
   return milli;
@@ -406,7 +494,7 @@ std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, in
 /// Room that is too little alone may be enough together with jobs of a lower standing that hold
 /// nodes of the same kind there.
 template <typename Open>
-bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) const {
+bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) {
   if (!at.may_evict) return false;
   const bool guarantees = at.world.quota.any_guarantee();
   if (!guarantees && at.world.lowest_running_priority() >= priority) return false;
@@ -474,11 +562,16 @@ Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
   return chance;
 }
 
+bool Gains::has_chance(const Moment& at, ShapeId shape) {
+  if (shape.index() >= bounds_.size()) return false;
+  Chance& chance = bounds_[shape.index()].chance;
+  if (chance == Chance::Maybe) chance = chance_of(at, shape);
+  return chance != Chance::None;
+}
+
 Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
-  if (line.shape.index() >= bounds_.size()) return {};
-  Chance& chance = bounds_[line.shape.index()].chance;
-  if (chance == Chance::Maybe) chance = chance_of(at, line.shape);
-  if (chance == Chance::None) return {};
+  if (!has_chance(at, line.shape)) return {};
+  const Chance chance = bounds_[line.shape.index()].chance;
   const Job& job = at.world.job(slot);
   const int priority = priority_class(at.world, job, at.policy);
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,

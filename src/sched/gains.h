@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,8 @@ class Gains {
   void add(const Moment& at, const std::vector<NodeId>& nodes);
   /// Some of it was used up, or rights have changed: fewer have a chance.
   void narrow(const Moment& at);
-  /// The lines of this shape have changed.
-  void forget_shape(ShapeId shape);
+  /// It has another first job, or that one is expected to run for another time.
+  void line_changed(const Moment& at, LineId line);
   void forget_all() {
     bounds_.clear();
     rooms_.clear();
@@ -48,17 +49,24 @@ class Gains {
   bool none() const { return maybe_.empty(); }
   /// Lines of the shapes that may have a chance, at most.
   std::size_t lines_at_most(const World& world) const;
-  /// Shapes some line of which has a chance.
-  const std::vector<ShapeId>& shapes(const Moment& at);
+  /// Those that may have one, in no order and some twice; nothing if they are more than `most`.
+  std::optional<std::vector<LineId>> lines(const Moment& at, std::size_t most);
   struct Hope {
     bool room = false;     // it may start
     bool victims = false;  // it may start if others go
   };
+  /// Some line of the shape has one.
+  bool has_chance(const Moment& at, ShapeId shape);
   /// Of the first job of the line.
   Hope hope_of(const Moment& at, const Line& line, JobSlot job);
 
  private:
   enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
+  struct Outline {
+    std::int64_t run_ms = 0;  // expected
+    int priority = 0;         // its class
+    LineId line;
+  };
   /// Of a shape's lines: may be too generous, never too narrow.
   struct Bounds {
     bool known = false;
@@ -68,6 +76,8 @@ class Gains {
     std::int64_t least_cpu = 0;
     std::int64_t least_memory = 0;
     std::int64_t least_run_ms = 0;
+    std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
+    std::vector<LineId> changed;    // since then
   };
   struct Free {
     int gpus = 0;
@@ -92,19 +102,24 @@ class Gains {
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
   void list_kept(const World& world);
-  void count_victims_on_kept(const Moment& at);
+  void list_closed(const Moment& at);
+  void list_near_holders(const World& world);
+  std::int64_t longest_with_room(const Moment& at, ShapeId shape) const;
   template <typename Open>
   std::int64_t evictable_on_closed(const Moment& at, const Place& place, int below,
-                                   const Open& open) const;
+                                   const Open& open);
   static Free most_of(const std::vector<Free>& nodes);
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
   void list_from_all(const Moment& at);
   bool is_worth_a_look(const Moment& at, const Bounds& of) const;
   const Bounds& bounds(const Moment& at, ShapeId shape);
+  static Outline outline(const Moment& at, LineId line);
+  static void widen(Bounds& bounds, const Outline& by);
+  void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
-  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open) const;
+  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open);
   template <typename Open>
   bool may_hold(const Moment& at, ShapeId shape, ClassId cls, const Open& open) const;
   template <typename Open>
@@ -127,10 +142,16 @@ class Gains {
     ReservationId by;
     ClusterId cluster;
     TypeId type;
-    std::int64_t devices = 0;               // idle
-    std::map<int, std::int64_t> evictable;  // thousandths held there by class, if anybody asks
+    std::int64_t devices = 0;  // idle
+    bool counted = false;
+    std::map<int, std::int64_t> evictable;  // thousandths held there by class, once counted
   };
-  std::vector<Kept> kept_;           // by reservations
+  static void count_victims(const Moment& at, Kept& kept);
+  std::vector<Kept> kept_;  // by reservations
+  /// The lines of those who hold reservations and the lines before them in their queues.
+  std::vector<std::pair<ShapeId, LineId>> near_holders_;
+  std::vector<std::int64_t> windows_;  // until their reservations start, ascending
+  int closed_up_to_ = 0;  // nobody up to this class finds victims or takes kept nodes by its class
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees

@@ -20,6 +20,7 @@ using ResourceId = Id<struct ResourceTag, std::uint16_t>;
 using LineId = Id<struct LineTag>;
 using JobSlot = Id<struct JobTag>;
 using TextId = Id<struct TextTag>;
+using HistoryId = Id<struct HistoryTag>;
 using ReservationId = Id<struct ReservationTag>;
 
 }  // namespace muster::sched

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -34,7 +35,7 @@ struct Active {
   model::StopWhy stop = model::StopWhy::Priority;
   bool cancelled = false;
   JobSlot beneficiary;              // the job it is stopped for
-  std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster)
+  std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster), stays_in(cluster)
   int counted_at = 0;               // its class while it counts among those who may be evicted
   std::vector<TypeId> counted;      // and the GPU type of each pod's node then
 };
@@ -52,6 +53,7 @@ struct Job {
   LineId line;  // while it stands in one
   TextId user;
   TextId name;
+  HistoryId history;  // of its user and name
   ReservationId reservation;
   Time submitted;
   Time eligible_at{0};  // start-after, or the end of a pause after a failed start
@@ -64,6 +66,22 @@ struct Job {
   Time first_expected{0};
   Time first_high{0};
 };
+
+/// What the end of an attempt is reckoned from, apart from the job: all running jobs of a cluster
+/// are looked through whenever nodes are reserved.
+struct Stay {
+  Time from;  // its start, or its placement until it has started
+  Duration run_limit{0};
+  HistoryId history;
+  bool stopping = false;
+  friend bool operator==(const Stay&, const Stay&) = default;
+};
+
+inline Stay stay_of(const Job& job) {
+  const Active& a = *job.active;
+  return {a.started_at.is_never() ? a.placed_at : a.started_at, job.run_limit, job.history,
+          a.stopping};
+}
 
 /// Order inside a queue: the user's priority, then the order of submission.
 inline bool comes_before(const Job& a, const Job& b) {
@@ -79,8 +97,8 @@ struct Line {
   int priority = 0;
   Duration run_limit{0};
   std::map<std::pair<std::uint64_t, std::string>, JobSlot> jobs;  // by (sequence, id)
-  std::pair<TextId, TextId> first_of;  // user and name of the first job, while it has jobs
-  std::uint32_t at_in_shape = 0;       // index in World::lines_of_shape(shape), while it has jobs
+  HistoryId history;              // of the first job, while it has jobs
+  std::uint32_t at_in_shape = 0;  // index in World::lines_of_shape(shape), while it has jobs
 };
 
 /// Order of lines inside a queue: user's priority, then the first job's sequence and id.
@@ -89,6 +107,7 @@ struct LineRank {
   std::uint64_t seq = 0;
   std::string id;
   LineId line;
+  ShapeId shape;
   friend bool operator<(const LineRank& a, const LineRank& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     if (a.seq != b.seq) return a.seq < b.seq;
@@ -105,11 +124,11 @@ struct Reservation {
   Charges charges;  // what it will use; held in its queues while its victims leave
 };
 
-/// How long jobs of one user and name took lately.
-struct RunTimes {
+/// How long jobs of one user and name took lately, and the lines whose first job is one of them.
+struct History {
   std::vector<std::int64_t> recent_ms;  // ring of the last eight
   std::size_t next = 0;
-  std::int64_t upper_quartile_ms = 0;
+  std::set<LineId> lines;
 };
 
 /// Past estimates against what happened.

@@ -161,7 +161,17 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
   guarantees_ += n.has_guarantee ? 1 : 0;
   adopt(id, parent);
   for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+  inherit(id);
   return id;
+}
+
+/// What a queue has from those above it, anew for it and all below.
+void QuotaTree::inherit(QueueId queue) {
+  QueueNode& n = node(queue);
+  const bool top = n.parent.is_none();
+  n.cap = top ? n.priority_cap : std::min(n.priority_cap, node(n.parent).cap);
+  n.guarantor = n.has_guarantee ? queue : top ? QueueId::none() : node(n.parent).guarantor;
+  for (const QueueId child : n.children) inherit(child);
 }
 
 void QuotaTree::remove(const std::string& name) {
@@ -177,6 +187,7 @@ void QuotaTree::remove(const std::string& name) {
   grow(n);
   std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
   for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+  inherit(id);
 }
 
 void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now,
@@ -265,21 +276,6 @@ std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& ch
     }
   }
   return std::nullopt;
-}
-
-int QuotaTree::cap(QueueId queue) const {
-  int cap = std::numeric_limits<int>::max();
-  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
-    cap = std::min(cap, nodes_[id.index()].priority_cap);
-  }
-  return cap;
-}
-
-QueueId QuotaTree::guarantor(QueueId queue) const {
-  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
-    if (nodes_[id.index()].has_guarantee) return id;
-  }
-  return QueueId::none();
 }
 
 bool QuotaTree::inside_guaranteed(QueueId queue, const Charges& charges) const {

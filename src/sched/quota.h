@@ -36,23 +36,26 @@ struct LimitRec {
 };
 
 struct QueueNode {
-  std::string name;
-  std::string tree;
+  // What every plan reads of every queue stands together.
+  std::uint64_t charged = 0;  // counts changes of anything its share depends on
   QueueId parent;
-  std::vector<QueueId> children;
   std::uint32_t name_rank = 0;
-  bool alive = false;  // false: named by a job but not configured, or removed
-  bool has_guarantee = false;
+  QueueId guarantor;        // the lowest on the way up with a guarantee
+  int cap = 1'000'000'000;  // of priorities, the lowest on the way up
+  int priority_cap = 1'000'000'000;
   std::uint32_t weight = 1;
   model::Strategy strategy = model::Strategy::Backfill;
-  int priority_cap = 1'000'000'000;
+  bool alive = false;  // false: named by a job but not configured, or removed
+  bool has_guarantee = false;
+  std::string name;
+  std::string tree;
+  std::vector<QueueId> children;
   std::vector<LimitRec> limits;          // by resource
   std::vector<std::int64_t> use;         // by resource
   std::vector<std::int64_t> held;        // by resource, see above
   std::vector<std::int64_t> held_below;  // sum of held over children
   std::vector<std::int64_t> remembered;  // half-life average of use
   Time remembered_at;
-  std::uint64_t charged = 0;  // counts changes of anything its share depends on
 };
 
 /// Totals of the fleet by resource id, the root's capacity.
@@ -73,7 +76,7 @@ class QuotaTree {
   std::size_t size() const { return nodes_.size(); }
   static constexpr QueueId root() { return QueueId{0}; }
   /// The lowest priority cap on the way up.
-  int cap(QueueId queue) const;
+  int cap(QueueId queue) const { return nodes_[queue.index()].cap; }
   /// Some queue has a guaranteed amount.
   bool any_guarantee() const { return guarantees_ > 0; }
   const std::vector<QueueId>& by_name() const { return by_name_; }
@@ -92,7 +95,7 @@ class QuotaTree {
   /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
   bool inside_guaranteed(QueueId queue, const Charges& charges) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.
-  QueueId guarantor(QueueId queue) const;
+  QueueId guarantor(QueueId queue) const { return nodes_[queue.index()].guarantor; }
 
   /// Weighted dominant share in units of 2^-32; weight 0 gives the largest value there is.
   std::uint64_t share(QueueId queue, const Capacity& capacity, Time now,
@@ -102,6 +105,7 @@ class QuotaTree {
   QueueNode& node(QueueId id) { return nodes_[id.index()]; }
   void grow(QueueNode& node);
   void update_held(QueueId queue, std::size_t resource);
+  void inherit(QueueId queue);
   void rank_names();
   QueueId tree_root(const std::string& tree);
   void adopt(QueueId child, QueueId parent);

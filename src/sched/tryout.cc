@@ -149,9 +149,12 @@ std::optional<WhenJobEnds> Tryout::when_room(const Venues& venues, const Asker& 
   if (!fit) return std::nullopt;
   // Of those that end at that time one that leaves a node it will use.
   JobSlot last;
-  for (const Departure& d : calendar.of(fit->cluster)) {
+  Departures& list = calendar.of(fit->cluster);
+  for (std::size_t i = 0; i < list.size() && list.at(world_, i).end <= fit->start; ++i) {
+    const Departure& d = list.at(world_, i);
     if (d.end != fit->start) continue;
-    const bool leaves = std::any_of(d.pods->begin(), d.pods->end(), [&](const PodOn& pod) {
+    const auto& pods = list.pods(world_, i);
+    const bool leaves = std::any_of(pods.begin(), pods.end(), [&](const PodOn& pod) {
       return std::find(fit->nodes.begin(), fit->nodes.end(), pod.node) != fit->nodes.end();
     });
     if (leaves || last.is_none()) last = d.job;
@@ -181,7 +184,7 @@ std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar
   const bool all_help = over(charges)->bound == QuotaBound::Held;
   std::vector<Departure> all;
   for (const ClusterId cluster : world_.fleet.by_name()) {
-    for (const Departure& d : calendar.of(cluster)) {
+    for (const Departure& d : calendar.of(cluster).unordered()) {
       if (all_help || shares_quota(d.job)) all.push_back(d);
     }
   }

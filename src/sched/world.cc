@@ -35,6 +35,7 @@ Job copy_of(const Job& job) {
   copy.line = job.line;
   copy.user = job.user;
   copy.name = job.name;
+  copy.history = job.history;
   copy.reservation = job.reservation;
   copy.submitted = job.submitted;
   copy.eligible_at = job.eligible_at;
@@ -68,16 +69,19 @@ World::World(const World& other)
       lines_(other.lines_),
       line_ids_(other.line_ids_),
       queue_lines_(other.queue_lines_),
+      top_priorities_(other.top_priorities_),
       shape_lines_(other.shape_lines_),
       active_(other.active_),
+      stays_(other.stays_),
       pools_(other.pools_),
       pool_ids_(other.pool_ids_),
       fleet_pools_(other.fleet_pools_),
       reservations_(other.reservations_),
       texts_(other.texts_),
       text_ids_(other.text_ids_),
-      run_times_(other.run_times_),
-      lines_by_first_(other.lines_by_first_),
+      histories_(other.histories_),
+      learned_ms_(other.learned_ms_),
+      history_ids_(other.history_ids_),
       orphans_(other.orphans_),
       waiting_(other.waiting_),
       leaving_(other.leaving_),
@@ -98,6 +102,13 @@ JobSlot World::find_job(const std::string& id) const {
 JobSlot World::add_job(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   job_ids_.emplace(job.id, slot);
+  const HistoryId next{static_cast<std::uint32_t>(histories_.size())};
+  const auto [it, is_new] = history_ids_.try_emplace({job.user, job.name}, next);
+  if (is_new) {
+    histories_.emplace_back();
+    learned_ms_.push_back(-1);
+  }
+  job.history = it->second;
   jobs_.push_back(std::move(job));
   return slot;
 }
@@ -129,7 +140,7 @@ const std::vector<LineId>& World::lines_of_shape(ShapeId shape) const {
 LineRank World::rank_of(LineId id) const {
   const Line& line = lines_[id.index()];
   const auto& [key, slot] = *line.jobs.begin();
-  return {line.priority, key.first, key.second, id};
+  return {line.priority, key.first, key.second, id, line.shape};
 }
 
 LineId World::line_for(const Job& job) {
@@ -152,25 +163,24 @@ LineId World::line_for(const Job& job) {
 
 void World::rank_changed(LineId id, const LineRank* old_rank) {
   const Line& line = lines_[id.index()];
-  if (queue_lines_.size() <= line.queue.index()) queue_lines_.resize(line.queue.index() + 1);
+  if (queue_lines_.size() <= line.queue.index()) {
+    queue_lines_.resize(line.queue.index() + 1);
+    top_priorities_.resize(queue_lines_.size());
+  }
   auto& lines = queue_lines_[line.queue.index()];
   if (old_rank != nullptr) lines.erase(*old_rank);
   if (!line.jobs.empty()) lines.insert(rank_of(id));
+  if (!lines.empty()) top_priorities_[line.queue.index()] = lines.begin()->priority;
   if (line.jobs.empty() != (old_rank == nullptr)) list_by_shape(id, !line.jobs.empty());
   list_by_first(id, old_rank != nullptr);
 }
 
 void World::list_by_first(LineId id, bool was_listed) {
   Line& line = lines_[id.index()];
-  if (was_listed) {
-    const auto it = lines_by_first_.find(line.first_of);
-    it->second.erase(id);
-    if (it->second.empty()) lines_by_first_.erase(it);
-  }
+  if (was_listed) histories_[line.history.index()].lines.erase(id);
   if (line.jobs.empty()) return;
-  const Job& first = jobs_[first_of(id).index()];
-  line.first_of = {first.user, first.name};
-  lines_by_first_[line.first_of].insert(id);
+  line.history = jobs_[first_of(id).index()].history;
+  histories_[line.history.index()].lines.insert(id);
 }
 
 void World::list_by_shape(LineId id, bool listed) {
@@ -224,6 +234,16 @@ const std::vector<JobSlot>& World::active_in(ClusterId cluster) const {
   return cluster.index() < active_.size() ? active_[cluster.index()] : no_jobs;
 }
 
+const std::vector<Stay>& World::stays_in(ClusterId cluster) const {
+  static const std::vector<Stay> none;
+  return cluster.index() < stays_.size() ? stays_[cluster.index()] : none;
+}
+
+void World::attempt_changed(JobSlot slot) {
+  const Job& job = jobs_[slot.index()];
+  stays_[job.active->cluster.index()][job.active->at_in_cluster] = stay_of(job);
+}
+
 void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   Job& job = jobs_[slot.index()];
   MUSTER_CHECK(!job.active, "job {} is placed already", job.id);
@@ -231,7 +251,10 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   quota.charge(job.queue, active.charges, +1, at, policy.half_life);
   for (const QueueId extra : job.extra_queues)
     quota.charge(extra, active.charges, +1, at, policy.half_life);
-  if (active_.size() <= active.cluster.index()) active_.resize(active.cluster.index() + 1);
+  if (active_.size() <= active.cluster.index()) {
+    active_.resize(active.cluster.index() + 1);
+    stays_.resize(active_.size());
+  }
   auto& peers = active_[active.cluster.index()];
   active.at_in_cluster = static_cast<std::uint32_t>(peers.size());
   peers.push_back(slot);
@@ -242,6 +265,7 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   busy.gpu_milli += active.gpu_milli;
   busy.ends += Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   job.active = std::make_unique<Active>(std::move(active));
+  stays_[job.active->cluster.index()].push_back(stay_of(job));
   count_running(slot, +1);
 }
 
@@ -328,11 +352,14 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
   for (const QueueId extra : job.extra_queues)
     quota.charge(extra, active.charges, -1, at, policy.half_life);
   auto& peers = active_[active.cluster.index()];
+  auto& stays = stays_[active.cluster.index()];
   if (peers.back() != slot) {
     peers[active.at_in_cluster] = peers.back();
+    stays[active.at_in_cluster] = stays.back();
     jobs_[peers.back().index()].active->at_in_cluster = active.at_in_cluster;
   }
   peers.pop_back();
+  stays.pop_back();
   return active;
 }
 
@@ -473,8 +500,8 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
 // run times
 
 void World::learn_run_time(const Job& job, Duration ran) {
-  const std::optional<Duration> before = learned_run_time(job);
-  RunTimes& times = run_times_[{job.user, job.name}];
+  History& times = histories_[job.history.index()];
+  const std::optional<Duration> before = learned_run_time(job.history);
   if (times.recent_ms.size() < 8) {
     times.recent_ms.push_back(ran.ms);
   } else {
@@ -483,18 +510,11 @@ void World::learn_run_time(const Job& job, Duration ran) {
   }
   std::vector<std::int64_t> sorted = times.recent_ms;
   std::sort(sorted.begin(), sorted.end());
-  times.upper_quartile_ms = sorted[(sorted.size() * 3 - 1) / 4];
-  if (before && learned_run_time(job)->ms >= before->ms) return;
+  const std::int64_t upper_quartile = sorted[(sorted.size() * 3 - 1) / 4];
+  learned_ms_[job.history.index()] = upper_quartile;
+  if (before && upper_quartile >= before->ms) return;
   // Who is expected to run shorter may now leave in time for a reservation.
-  const auto waiting = lines_by_first_.find({job.user, job.name});
-  if (waiting == lines_by_first_.end()) return;
-  changes.again.insert(changes.again.end(), waiting->second.begin(), waiting->second.end());
-}
-
-std::optional<Duration> World::learned_run_time(const Job& job) const {
-  const auto it = run_times_.find({job.user, job.name});
-  if (it == run_times_.end()) return std::nullopt;
-  return Duration{it->second.upper_quartile_ms};
+  changes.again.insert(changes.again.end(), times.lines.begin(), times.lines.end());
 }
 
 // ----------------------------------------------------------------------------------------------

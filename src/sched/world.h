@@ -82,8 +82,11 @@ class World {
   JobSlot first_of(LineId id) const { return lines_[id.index()].jobs.begin()->second; }
   /// Lines with at least one eligible job, best first. Empty for queues without any.
   const std::set<LineRank>& lines_of(QueueId queue) const;
+  /// Of the first of them; queues without lines have none.
+  int top_priority(QueueId queue) const { return top_priorities_[queue.index()]; }
   LineRank rank_of(LineId id) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
+  const std::vector<Stay>& stays_in(ClusterId cluster) const;  // of the same jobs, in that order
   /// Lines of a shape that have jobs, in no order.
   const std::vector<LineId>& lines_of_shape(ShapeId shape) const;
   std::size_t waiting() const { return waiting_; }  // standing in lines
@@ -117,10 +120,14 @@ class World {
   void dequeue(JobSlot slot);         // out of its line
   void start(JobSlot slot, Active active, Time at, const Policy& policy);  // occupies and charges
   Active release(JobSlot slot, Time at, const Policy& policy);             // the reverse
+  void attempt_changed(JobSlot slot);  // it has started, or is being stopped
   TextId text_id(const std::string& text);
   void learn_run_time(const Job& job, Duration ran);
-  /// What a job of this user and name took lately (upper quartile), if any ran.
-  std::optional<Duration> learned_run_time(const Job& job) const;
+  /// What jobs of its user and name took lately (upper quartile), if any ran.
+  std::optional<Duration> learned_run_time(HistoryId history) const {
+    const std::int64_t ms = learned_ms_[history.index()];
+    return ms < 0 ? std::nullopt : std::optional(Duration{ms});
+  }
   void add_orphan(Orphan orphan) { orphans_.push_back(std::move(orphan)); }
   std::vector<Orphan>& orphans() { return orphans_; }
   const std::vector<Orphan>& orphans() const { return orphans_; }
@@ -162,16 +169,19 @@ class World {
   std::vector<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<std::set<LineRank>> queue_lines_;
+  std::vector<int> top_priorities_;  // by queue, as far as lines exist
   std::vector<std::vector<LineId>> shape_lines_;
   std::vector<std::vector<JobSlot>> active_;
+  std::vector<std::vector<Stay>> stays_;
   std::vector<Pool> pools_;
   std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only
   std::map<std::string, std::vector<std::string>> fleet_pools_;
   std::vector<Reservation> reservations_;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
-  std::map<std::pair<TextId, TextId>, RunTimes> run_times_;
-  std::map<std::pair<TextId, TextId>, std::set<LineId>> lines_by_first_;  // user and name
+  std::vector<History> histories_;
+  std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
+  std::map<std::pair<TextId, TextId>, HistoryId> history_ids_;  // by user and name
   std::vector<Orphan> orphans_;
   std::size_t waiting_ = 0;
   std::map<JobSlot, int> leaving_;

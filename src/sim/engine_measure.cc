@@ -162,23 +162,34 @@ std::size_t EngineRun::lines_waiting() const {
 
 // ---------------------------------------------------------------------------------------- events
 
-/// Pods of stopped jobs go first; else any running job ends.
+/// Pods of stopped jobs go first, in the order they were stopped; else any running job ends.
 model::EventBody EngineRun::next_end(Prng& prng) {
   if (!leaving_.empty()) {
-    Attempt gone = std::move(leaving_.back());
-    leaving_.pop_back();
+    Attempt gone = std::move(leaving_.front());
+    leaving_.pop_front();
     return model::Gone{std::move(gone.job), gone.number};
   }
   Attempt ended = take_running(prng.below(running_.size()));
   return model::Finished{std::move(ended.job), ended.number, true};
 }
 
+namespace {
+
+/// So that a job runs for eight minutes on average: most end before their limits, as in a fleet
+/// that has been running for long, and not thousands at once when the limits of the first plan's
+/// jobs come.
+std::int64_t between_ends_ms(std::size_t running) {
+  return minutes(8).ms / std::max<std::int64_t>(1, static_cast<std::int64_t>(running));
+}
+
+}  // namespace
+
 EventMeasure EngineRun::end_jobs(std::int64_t events, Prng& prng) {
   EventMeasure m;
   std::vector<double> per_placement;
   std::vector<double> whole;
   for (; m.events < events && !(running_.empty() && leaving_.empty()); ++m.events) {
-    now_ = now_ + seconds(1);
+    now_ = now_ + Duration{std::max<std::int64_t>(1, between_ends_ms(running_.size()))};
     const model::Event event{now_, next_end(prng)};
     const Stopwatch watch;
     sched::apply(world_, event, policy_);
@@ -357,7 +368,7 @@ GrowthPoint measure_growth_point(const FleetSize& size, std::int64_t events) {
   run.submit(0, size.jobs);
   run.fill();
   Prng prng(size.seed);
-  run.end_jobs(events / 10, prng);  // the plans after the first one settle what it left
+  run.end_jobs(events / 2, prng);  // the plans after the first one settle what it left
   const EventMeasure m = run.end_jobs(events, prng);
   return {size.nodes, size.jobs, m.whole_p50_us, m.whole_max_us};
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -102,7 +103,7 @@ class EngineRun {
   std::vector<Attempt> running_;
   std::unordered_map<std::string, std::size_t> at_;  // job -> index in running_
   std::vector<Attempt> placed_;                      // since the last start_placed()
-  std::vector<Attempt> leaving_;                     // stopped, their pods not yet gone
+  std::deque<Attempt> leaving_;                      // stopped, their pods not yet gone
 };
 
 /// Hash of what a plan decided, in its order.
