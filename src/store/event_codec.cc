@@ -277,6 +277,10 @@ class Writer {
   }
 
   void number(std::uint64_t v) {
+    if (v < 0x80) {  // most of them
+      out_.push_back(static_cast<char>(v));
+      return;
+    }
     std::array<char, 10> bytes;
     std::size_t n = 0;
     for (; v >= 0x80; v >>= 7) bytes[n++] = static_cast<char>(v | 0x80);
@@ -345,6 +349,11 @@ class Reader {
   }
 
   std::uint64_t number() {
+    if (!bytes_.empty() && static_cast<unsigned char>(bytes_.front()) < 0x80) {  // most of them
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      return byte;
+    }
     std::uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       if (bytes_.empty()) return fail("it ends inside a number");
@@ -438,16 +447,15 @@ class Reader {
   std::string_view wrong_;
 };
 
-using Decode = Result<EventBody> (*)(Reader&, Kind);
+using Decode = Status (*)(Reader&, Kind, EventBody&);
 
 template <typename E>
-Result<EventBody> decode_body(Reader& reader, Kind kind) {
-  E body{};
-  fields(reader, body);
+Status decode_body(Reader& reader, Kind kind, EventBody& into) {
+  fields(reader, into.emplace<E>());
   if (!reader.ok()) return invalid(fmt::format("journal: {}: {}", kind.name, reader.wrong()));
   if (!reader.rest().empty())
     return invalid(fmt::format("journal: {}: {} bytes too many", kind.name, reader.rest().size()));
-  return EventBody{std::move(body)};
+  return Ok{};
 }
 
 struct Known {
@@ -493,13 +501,12 @@ void encode(const Event& event, std::string& out) {
   out.append(frame);
 }
 
-Result<Event> decode(std::string_view& bytes) {
+Status decode_into(std::string_view& bytes, Event& event) {
   Reader outer(bytes, 0);
   const std::uint64_t size = outer.number();
   if (!outer.ok()) return invalid(fmt::format("journal: {}", outer.wrong()));
   if (size < 2 || size > outer.rest().size()) return invalid("journal: an event is cut off");
   const std::string_view frame = outer.rest().substr(0, size);
-  bytes = outer.rest().substr(size);
 
   const auto number = static_cast<unsigned char>(frame[0]);
   const auto version = static_cast<unsigned char>(frame[1]);
@@ -515,19 +522,23 @@ Result<Event> decode(std::string_view& bytes) {
                     "wrote it; upgrade this one to read it",
                     known.kind.name, version, known.kind.version));
   Reader reader(frame.substr(2), version);
-  Event event;
   reader(event.at);
-  Result<EventBody> body = known.decode(reader, known.kind);
-  if (!body) return body.error();
-  event.body = std::move(*body);
+  if (Status status = known.decode(reader, known.kind, event.body); !status) return status;
+  bytes = outer.rest().substr(size);
+  return Ok{};
+}
+
+Result<Event> decode(std::string_view& bytes) {
+  Event event;
+  if (Status status = decode_into(bytes, event); !status) return status.error();
   return event;
 }
 
-Status decode_all(std::string_view bytes, const std::function<void(Event)>& each) {
+Status decode_all(std::string_view bytes, const std::function<void(Event&)>& each) {
+  Event event;
   while (!bytes.empty()) {
-    Result<Event> event = decode(bytes);
-    if (!event) return event.error();
-    each(std::move(*event));
+    if (Status status = decode_into(bytes, event); !status) return status;
+    each(event);
   }
   return Ok{};
 }
