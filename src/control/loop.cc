@@ -43,6 +43,11 @@ Loop::Loop(Ports ports, Recovered from, sched::Policy policy, Options options)
     const sched::JobSlot slot{static_cast<std::uint32_t>(i)};
     next_submit_ = std::max(next_submit_, world_.job(slot).seq + 1);
   }
+  for (const sched::ClusterId id : world_.fleet.by_name()) {
+    const sched::Cluster& cluster = world_.fleet.cluster(id);
+    const model::Health health = model::health_under(cluster.spec.admission, cluster.health);
+    sched::apply(world_, {now_, model::ClusterHealth{cluster.spec.name, health}}, policy_);
+  }
   outbox_.rebuild(world_, now_);
   for (const auto& [name, cluster] : ports_.clusters) relist(name);
 }
@@ -175,15 +180,29 @@ StepReport Loop::refuse(StepReport report, Error why) const {
   return report;
 }
 
+void Loop::settle_health(const std::string& cluster) {
+  const sched::ClusterId id = world_.fleet.find_cluster(cluster);
+  if (id.is_none() || !world_.fleet.cluster(id).joined) return;
+  const auto said = reported_.find(cluster);
+  const model::Health health =
+      model::health_under(world_.fleet.cluster(id).spec.admission,
+                          said == reported_.end() ? model::Health::Ready : said->second);
+  if (!sched::apply(world_, {now_, model::ClusterHealth{cluster, health}}, policy_)) return;
+  if (health == model::Health::Unreachable) return;
+  outbox_.wake(cluster, now_);
+  relist(cluster);
+}
+
 void Loop::apply_one(const model::Event& event) {
-  const bool changed = sched::apply(world_, event, policy_);
   if (const auto* health = std::get_if<model::ClusterHealth>(&event.body)) {
-    if (changed && health->health != model::Health::Unreachable) {
-      outbox_.wake(health->cluster, now_);
-      relist(health->cluster);
-    }
+    reported_[health->cluster] = health->health;
+    settle_health(health->cluster);
     return;
   }
+  const bool changed = sched::apply(world_, event, policy_);
+  if (const auto* set = std::get_if<model::ClusterSet>(&event.body)) settle_health(set->spec.name);
+  if (const auto* left = std::get_if<model::ClusterLeft>(&event.body))
+    reported_.erase(left->cluster);
   const std::string* job = model::job_of(event.body);
   if (!changed || job == nullptr) return;
   const sched::JobSlot slot = world_.find_job(*job);

@@ -116,6 +116,8 @@ class Loop {
   Result<std::uint64_t> commit_batch();
   void answer_requests(std::uint64_t sequence);
   void apply_one(const model::Event& event);
+  /// What the cluster said last, under what people allow it.
+  void settle_health(const std::string& cluster);
   void relist(const std::string& cluster);
   bool goes_on(Stage stage, StepReport& report) const;
   StepReport refuse(StepReport report, Error why) const;
@@ -127,7 +129,8 @@ class Loop {
   Options options_;
   Outbox outbox_;
   Time now_;
-  std::uint64_t next_submit_ = 1;      // sequence of the next job
+  std::uint64_t next_submit_ = 1;                  // sequence of the next job
+  std::map<std::string, model::Health> reported_;  // by the clusters themselves
   std::vector<model::Event> pending_;  // taken, not committed yet because the store refused
   std::vector<Waiting> asked_;         // the same of requests; their events come after pending_
 };

@@ -14,7 +14,7 @@ namespace {
 using model::JobRow;
 using model::JobState;
 
-constexpr std::int64_t look_max = 5000;  // rows for a page, of each state, that the filter may drop
+constexpr std::int64_t look_max = 2000;  // rows for a page, of each state, that the filter may drop
 constexpr std::string_view columns =
     "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
     "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason";
