@@ -9,6 +9,7 @@ packages=(
   cmake ninja-build mold ccache make python3 git
   libfmt-dev libcli11-dev libyaml-cpp-dev libboost1.81-dev libboost-json1.81-dev
   libboost-url1.81-dev libssl-dev openssl libsqlite3-dev libpq-dev postgresql-15
+  libsodium-dev prometheus-cpp-dev libspdlog-dev pkg-config
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
 )
 

@@ -7,6 +7,7 @@
 #include "apps/muster/config.h"
 #include "apps/muster/pod_supervisor.h"
 #include "apps/muster/scenario.h"
+#include "apps/muster/serve.h"
 #include "apps/muster/sim.h"
 #include "cli/cli.h"
 #include "cli/report.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   muster::app::add_bench(app);
   muster::app::add_pod_supervisor(app);
   muster::app::add_config(app);
+  muster::app::add_serve(app);
   muster::cli::add_commands(app);
   try {
     app.parse(muster::cli::shielded({argv + 1, argv + argc}));

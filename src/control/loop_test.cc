@@ -184,5 +184,56 @@ TEST_F(LoopTest, AClusterThatComesBackIsAskedWhatIsThere) {
   EXPECT_NE(state("a"), model::JobState::Running) << "Gone was said in answer to the relist";
 }
 
+struct AdmissionTest : LoopTest {
+  void allow(model::Admission admission) {
+    model::ClusterSpec spec = loop->world().fleet.cluster(id()).spec;
+    spec.admission = admission;
+    ASSERT_TRUE(inbox.put({Time{0}, model::ClusterSet{spec}}));
+  }
+  void report(model::Health health) {
+    ASSERT_TRUE(inbox.put({Time{0}, model::ClusterHealth{"c1", health}}));
+  }
+  sched::ClusterId id() const { return loop->world().fleet.find_cluster("c1"); }
+  model::Health health() const { return loop->world().fleet.cluster(id()).health; }
+};
+
+TEST_F(AdmissionTest, ACordonHoldsWhateverTheClusterSaysOfItself) {
+  start();
+  loop->step(Time{100});
+  allow(model::Admission::Cordoned);
+  submit("a");
+  loop->step(Time{200});
+  EXPECT_EQ(health(), model::Health::Cordoned);
+  EXPECT_EQ(state("a"), model::JobState::Waiting);
+  report(model::Health::Ready);
+  loop->step(Time{300});
+  EXPECT_EQ(health(), model::Health::Cordoned);
+  report(model::Health::Unreachable);
+  loop->step(Time{400});
+  EXPECT_EQ(health(), model::Health::Unreachable);
+  report(model::Health::Degraded);
+  loop->step(Time{500});
+  EXPECT_EQ(health(), model::Health::Cordoned);
+  allow(model::Admission::Open);
+  for (int i = 6; i < 9; ++i) loop->step(Time{i * 100});
+  EXPECT_EQ(health(), model::Health::Degraded);
+  EXPECT_EQ(state("a"), model::JobState::Running);
+}
+
+TEST_F(AdmissionTest, ADrainGoesOnAfterARestart) {
+  start();
+  submit("a");
+  for (int i = 1; i < 4; ++i) loop->step(Time{i * 100});
+  ASSERT_EQ(state("a"), model::JobState::Running);
+  start(Stage::Committed);  // dies with the drain in the books only
+  allow(model::Admission::Draining);
+  loop->step(Time{400});
+  start();
+  EXPECT_EQ(health(), model::Health::Draining);
+  for (int i = 5; i < 9; ++i) loop->step(Time{i * 100});
+  EXPECT_EQ(health(), model::Health::Draining);
+  EXPECT_EQ(state("a"), model::JobState::Waiting);
+}
+
 }  // namespace
 }  // namespace muster::control

@@ -162,6 +162,28 @@ TYPED_TEST_P(StoreTablesContract, PayloadsAreKeptOnceByHash) {
   EXPECT_EQ(again.payload("none").error().fault, Fault::NotFound);
 }
 
+TYPED_TEST_P(StoreTablesContract, ManyThreadsPutPayloads) {
+  Store& store = this->harness.store();
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const std::string own = fmt::format("{} of {}", i, t);
+        const std::string common = fmt::format("{} of all", i);
+        const std::vector<std::string_view> payloads = {own, common};
+        const auto hashes = store.put_payloads(payloads, Time{i});
+        if (!hashes || *store.payload((*hashes)[0]) != own ||
+            *store.payload((*hashes)[1]) != common) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TYPED_TEST_P(StoreTablesContract, APayloadGoesWhenNoJobNamesIt) {
   Store& store = this->harness.store();
   const std::vector<std::string_view> payloads = {"named", "unnamed", "again"};
@@ -248,8 +270,8 @@ TYPED_TEST_P(StoreTablesContract, ReadersSeeWholeCommitsWhileOthersWrite) {
 REGISTER_TYPED_TEST_SUITE_P(StoreTablesContract, AJobsRowFollowsItsEvents,
                             SeveralEventsOfAJobInOneCommitCountInOrder, ListsAreNewestFirstInPages,
                             FiltersChooseAmongJobs, AuditAndKeysAreWrittenWithTheEvents,
-                            PayloadsAreKeptOnceByHash, APayloadGoesWhenNoJobNamesIt,
-                            RetentionKeepsTheNewestAndWhatIsAlive,
+                            PayloadsAreKeptOnceByHash, ManyThreadsPutPayloads,
+                            APayloadGoesWhenNoJobNamesIt, RetentionKeepsTheNewestAndWhatIsAlive,
                             ReadersSeeWholeCommitsWhileOthersWrite);
 
 }  // namespace muster::ports

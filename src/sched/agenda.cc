@@ -291,7 +291,7 @@ bool Agenda::refuse_at_once(const World& world, LineId id) {
   s.failed = epoch_;
   s.why = *why;
   s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
-  if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
+  if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
   return true;
 }
 
@@ -449,9 +449,7 @@ bool Agenda::has_next(const World& world, LineId id) const {
 /// others, which those may come to use.
 bool Agenda::depends_on_others(const World& world, ShapeId shape, const Why& why) const {
   if (const auto* over = std::get_if<OverQuota>(&why)) return over->bound == QuotaBound::Held;
-  const auto& sets = world.shapes[shape].sets;
-  return std::any_of(sets.begin(), sets.end(),
-                     [&](const SetRec& set) { return world.shapes.pod(set.pod).relational; });
+  return world.shapes[shape].relational;
 }
 
 void Agenda::park(World& world, LineId id, Why why, Time recheck) {
@@ -463,7 +461,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.failed = epoch_;
   s.why = std::move(why);
   s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
-  if (depends_on_others(world, line.shape, s.why)) relational_.insert(id);
+  if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
   if (const auto* over = std::get_if<OverQuota>(&s.why)) {
@@ -495,10 +493,18 @@ void Agenda::make_due(LineId id) {
   due_list_.push_back(id);
 }
 
+void Agenda::list(LineId id, std::set<LineId>& among) {
+  among.insert(id);
+  lines_[id.index()].listed = true;
+}
+
 void Agenda::unpark(LineId id) {
   LineState& s = lines_[id.index()];
-  wanting_.erase(id);
-  relational_.erase(id);
+  if (s.listed) {
+    wanting_.erase(id);
+    relational_.erase(id);
+    s.listed = false;
+  }
   if (!s.parked_at.is_none()) waiting_for_quota_[s.parked_at.index()].erase(id);
   s.parked_at = QueueId::none();
   if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
@@ -612,10 +618,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   ++epoch_;
   moved_.clear();
   world.fleet.settle(world.shapes);
-  if (needs_model(cache.model, world, now)) {
-    make_model(cache.model, world, now);
-    cache.forget_costs();
-  }
+  if (needs_model(cache.model, world, now)) cache.renew_model(now);
   if (world.changes.node_types) world.recount_running();
   capacity = world.capacity(policy);
   const std::int64_t tick = std::max<std::int64_t>(policy.share_tick.ms, 1);

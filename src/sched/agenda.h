@@ -38,6 +38,7 @@ struct LineState {
   bool may_evict = true;     // it is worth to look for victims in this plan
   bool inside = false;       // of guaranteed amounts when it was tried
   bool due = false;          // to be tried whether or not nodes gained room
+  bool listed = false;       // among those that others' starts or given-back nodes may help
   std::uint64_t moved = 0;   // plan in which `current` is not the first any more
   std::uint64_t tried = 0;   // plan in which it was looked at
   std::uint64_t failed = 0;  // epoch in which it was tried in vain
@@ -62,7 +63,7 @@ class Agenda {
   /// `recheck`.
   void park(World& world, LineId line, Why why, Time recheck = Time::never());
   /// It found no nodes to reserve although it may: it is tried again when others give theirs back.
-  void wants_nodes(LineId line) { wanting_.insert(line); }
+  void wants_nodes(LineId line) { list(line, wanting_); }
   /// To be tried (again) in this plan: it has lost its reservation, or its first job is given up.
   void retry(World& world, LineId line);
 
@@ -142,6 +143,7 @@ class Agenda {
   void rebuild(World& world);
   void make_due(LineId line);
   void unpark(LineId line);
+  void list(LineId line, std::set<LineId>& among);
   void take_changes(World& world);
   void wake_inside_guarantee(World& world, QueueId queue);
   std::vector<LineId> wake_for_quota(const World& world, QueueId queue);

@@ -72,13 +72,13 @@ TEST(Estimate, AJobThatOutlivesItsExpectationGetsTwiceAsLong) {
   };
   for (const Row row :
        {Row{0, 10}, Row{9, 10}, Row{10, 20}, Row{15, 20}, Row{20, 40}, Row{40, 60}, Row{59, 60}}) {
-    EXPECT_EQ(
-        expected_end(desk.world, desk.job("new"), desk.policy, start + minutes(row.at_minutes)),
-        start + minutes(row.end_minutes))
+    EXPECT_EQ(expected_end(desk.world, stay_of(desk.job("new")), desk.policy,
+                           start + minutes(row.at_minutes)),
+              start + minutes(row.end_minutes))
         << row.at_minutes;
   }
   const Time late = start + minutes(70);
-  EXPECT_GT(expected_end(desk.world, desk.job("new"), desk.policy, late), late)
+  EXPECT_GT(expected_end(desk.world, stay_of(desk.job("new")), desk.policy, late), late)
       << "even past its limit it ends in the future";
 }
 
@@ -87,7 +87,7 @@ TEST(Estimate, AStoppingJobIsAboutToLeave) {
   desk.submit(desk.named("new", hours(1)));
   desk.plan();
   desk.apply(model::JobCancelled{"new"});
-  EXPECT_EQ(expected_end(desk.world, desk.job("new"), desk.policy, desk.now),
+  EXPECT_EQ(expected_end(desk.world, stay_of(desk.job("new")), desk.policy, desk.now),
             desk.now + seconds(30));
 }
 

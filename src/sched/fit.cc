@@ -147,6 +147,11 @@ int FitCache::room(const World& world, const Policy& policy, PodShapeId pod, Cla
 }
 
 NodeCost FitCache::cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
+  if (renew_at_) {
+    make_model(model, world, *renew_at_);
+    fits_.clear();
+    renew_at_.reset();
+  }
   const NodeClass& node = world.fleet.node_class(cls);
   const Match& m = match(world, policy, pod, node.profile);
   const PodShapeRec& rec = world.shapes.pod(pod);

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "base/time.h"
 #include "sched/fleet.h"
 #include "sched/ids.h"
 #include "sched/node_cost.h"
@@ -28,12 +30,16 @@ class FitCache {
  public:
   CostModel model;
 
+  /// In this plan the model is made anew before the first cost is asked for: a plan that places
+  /// nothing need not wait for it.
+  void renew_model(Time now) { renew_at_ = now; }
+  void keep_model() { renew_at_.reset(); }
+
   const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile);
   /// How many pods of the shape one node of the class can take.
   int room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
   /// What the first of them would cost there, preferences included. Only where there is room.
   NodeCost cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
-  void forget_costs() { fits_.clear(); }
 
  private:
   struct ClassFit {
@@ -46,6 +52,7 @@ class FitCache {
   ClassFit& entry(const World& world, const Policy& policy, const PodShapeRec& pod,
                   std::uint16_t each, ClassId cls);
 
+  std::optional<Time> renew_at_;
   std::vector<std::vector<Match>> matches_;  // [pod shape][profile]
   std::vector<std::vector<ClassFit>> fits_;  // [need][class]
 };

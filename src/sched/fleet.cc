@@ -99,6 +99,7 @@ void Fleet::see_node(ClusterId cluster, const model::NodeSpec& spec, Shapes& sha
   node.spec = spec;
   node.spec.gpu_count = std::min(node.spec.gpu_count, gpus_per_node_max);
   node.seen = true;
+  for (const auto& [key, value] : spec.labels) keys_on_nodes_.insert(key);
   for (const auto& [name, amount] : spec.allocatable.extended) shapes.extended_index(name);
   set_profile(node, profile_of(node, shapes));
   refresh(id, shapes);
@@ -242,8 +243,10 @@ void Fleet::refresh(NodeId id, const Shapes& shapes) {
 }
 
 void Fleet::settle(Shapes& shapes) {
-  const bool new_keys = shapes.asked_keys().size() != keys_seen_;
-  keys_seen_ = shapes.asked_keys().size();
+  bool new_keys = false;  // that tell nodes apart: what no node has, no node need be asked for
+  for (const std::string& key : shapes.asked_keys()) {
+    if (keys_seen_.insert(key).second) new_keys = new_keys || keys_on_nodes_.contains(key);
+  }
   for (Cluster& cluster : clusters_) {
     if (!new_keys && !cluster.ranks_stale) continue;
     for (const NodeId id : cluster.nodes) leave_class(id);

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -207,7 +208,8 @@ class Fleet {
   bool repeller_left_ = false;
   std::vector<std::int64_t> type_memory_;
   Rules rules_;
-  std::size_t keys_seen_ = 0;
+  std::set<std::string> keys_seen_;      // asked for when profiles were made
+  std::set<std::string> keys_on_nodes_;  // of any node, ever
   std::uint32_t generation_ = 0;
 };
 

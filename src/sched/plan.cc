@@ -585,7 +585,9 @@ class Planner {
 
 Plan plan(World& world, Agenda& agenda, const Policy& policy, Time now) {
   agenda.absorb(world, policy, now);
-  return Planner(world, agenda, policy, now).run();
+  Plan plan = Planner(world, agenda, policy, now).run();
+  agenda.cache.keep_model();
+  return plan;
 }
 
 Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {

@@ -188,6 +188,7 @@ ShapeId Shapes::intern(const model::Gang& gang) {
     shape.least_cpu += set.least() * set.pod.requests.cpu.v;
     shape.least_memory += set.least() * set.pod.requests.memory.v;
     shape.elastic = shape.elastic || set.least() < set.count;
+    shape.relational = shape.relational || pod(shape.sets.back().pod).relational;
   }
   if (gang.topology) ask_key(gang.topology->key);
   const ShapeId id{static_cast<std::uint32_t>(shapes_.size())};

@@ -46,6 +46,7 @@ struct Shape {
   std::int64_t least_memory = 0;
   std::int64_t least_gpu_milli = 0;
   bool elastic = false;
+  bool relational = false;  // some pod of it is
   std::uint64_t hash = 0;
 };
 

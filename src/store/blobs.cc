@@ -101,31 +101,65 @@ Result<std::uint64_t> SqlStore::read_snapshot(
   return static_cast<std::uint64_t>(sequence);
 }
 
+/// What one caller puts.
+struct SqlStore::Put {
+  std::span<const std::string_view> payloads;
+  std::vector<std::string> hashes;
+  Time now;
+  std::optional<Status> status;  // once it is written, or refused
+};
+
 Result<std::vector<std::string>> SqlStore::put_payloads(std::span<const std::string_view> payloads,
                                                         Time now) {
-  std::vector<std::string> hashes;
-  hashes.reserve(payloads.size());
-  for (const std::string_view bytes : payloads) hashes.push_back(sha256_hex(bytes));
-  if (payloads.empty()) return hashes;
+  Put put{payloads, {}, now, std::nullopt};
+  put.hashes.reserve(payloads.size());
+  for (const std::string_view bytes : payloads) put.hashes.push_back(sha256_hex(bytes));
+  if (payloads.empty()) return put.hashes;
+  std::unique_lock lock(puts_mutex_);
+  puts_.push_back(&put);
+  puts_written_.wait(lock, [&] { return put.status || !is_putting_; });
+  if (!put.status) {
+    is_putting_ = true;
+    const std::vector<Put*> all = std::exchange(puts_, {});
+    lock.unlock();
+    write_puts(all);
+    lock.lock();
+    is_putting_ = false;
+    puts_written_.notify_all();
+  }
+  if (!*put.status) return put.status->error();
+  return std::move(put.hashes);
+}
+
+void SqlStore::write_puts(const std::vector<Put*>& puts) {
+  struct Item {
+    std::string_view hash;
+    Time now;
+    std::string_view bytes;
+  };
+  std::vector<Item> items;
+  for (const Put* put : puts) {
+    for (std::size_t i = 0; i < put->hashes.size(); ++i)
+      items.push_back({put->hashes[i], put->now, put->payloads[i]});
+  }
+  // In the order of hashes, so that two processes never wait for each other's rows.
+  std::sort(items.begin(), items.end(),
+            [](const Item& a, const Item& b) { return a.hash < b.hash; });
   Batch insert{
       "insert into payloads (hash, touched, bytes) values ($1, $2, $3) "
       "on conflict (hash) do update set touched = excluded.touched "
       "where payloads.touched < excluded.touched",
       3,
       {}};
-  // In the order of hashes, so that two writers never wait for each other's rows.
-  std::vector<std::size_t> order(payloads.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
-  for (const std::size_t i : order) {
-    insert.values.emplace_back(std::string_view(hashes[i]));
-    insert.values.emplace_back(now.ms);
-    insert.values.emplace_back(Bytes{payloads[i]});
+  for (const Item& item : items) {
+    insert.values.emplace_back(item.hash);
+    insert.values.emplace_back(item.now.ms);
+    insert.values.emplace_back(Bytes{item.bytes});
   }
-  const std::lock_guard lock(blobs_mutex_);
-  if (Status status = write_all(*blobs_, {insert}); !status) return status.error();
-  return hashes;
+  const std::lock_guard blobs_lock(blobs_mutex_);
+  const Status status = write_all(*blobs_, {insert});
+  const std::lock_guard lock(puts_mutex_);
+  for (Put* put : puts) put->status = status;
 }
 
 Result<std::string> SqlStore::payload(std::string_view hash) const {

@@ -104,6 +104,7 @@ void fields(A& a, QueueSpec& s) {
 template <typename A>
 void fields(A& a, ClusterSpec& s) {
   a(s.name, s.labels, s.gpu_price_milli, s.grace);
+  if (a.version >= 2) a(s.admission);
 }
 template <typename A>
 void fields(A& a, PoolSpec& s) {
@@ -157,10 +158,12 @@ void fields(A& a, GivenUp& e) {
 template <typename A>
 void fields(A& a, Finished& e) {
   a(e.job, e.attempt, e.success);
+  if (a.version >= 2) a(e.exit_code, e.reason);
 }
 template <typename A>
 void fields(A& a, StartFailed& e) {
   a(e.job, e.attempt, e.not_before);
+  if (a.version >= 2) a(e.reason);
 }
 template <typename A>
 void fields(A& a, ClusterHealth& e) {
@@ -217,6 +220,7 @@ constexpr int last_of(Operator) { return static_cast<int>(Operator::Lt); }
 constexpr int last_of(TaintEffect) { return static_cast<int>(TaintEffect::NoExecute); }
 constexpr int last_of(OnClusterLoss) { return static_cast<int>(OnClusterLoss::Rerun); }
 constexpr int last_of(Strategy) { return static_cast<int>(Strategy::Fifo); }
+constexpr int last_of(Admission) { return static_cast<int>(Admission::Draining); }
 constexpr int last_of(Health) { return static_cast<int>(Health::Cordoned); }
 constexpr int last_of(StopWhy) { return static_cast<int>(StopWhy::ClusterLost); }
 constexpr int last_of(FailWhy) { return static_cast<int>(FailWhy::RetriesExhausted); }
@@ -238,7 +242,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, QueueRemoved>) return {8, 1, "QueueRemoved"};
   if constexpr (std::same_as<E, PoolSet>) return {9, 1, "PoolSet"};
   if constexpr (std::same_as<E, FleetPoolSet>) return {10, 1, "FleetPoolSet"};
-  if constexpr (std::same_as<E, ClusterSet>) return {11, 1, "ClusterSet"};
+  if constexpr (std::same_as<E, ClusterSet>) return {11, 2, "ClusterSet"};
   if constexpr (std::same_as<E, ClusterLeft>) return {12, 1, "ClusterLeft"};
   if constexpr (std::same_as<E, Placed>) return {13, 1, "Placed"};
   if constexpr (std::same_as<E, Stopped>) return {14, 1, "Stopped"};
@@ -246,8 +250,8 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, ReservationDropped>) return {16, 1, "ReservationDropped"};
   if constexpr (std::same_as<E, GivenUp>) return {17, 1, "GivenUp"};
   if constexpr (std::same_as<E, Started>) return {18, 1, "Started"};
-  if constexpr (std::same_as<E, Finished>) return {19, 1, "Finished"};
-  if constexpr (std::same_as<E, StartFailed>) return {20, 1, "StartFailed"};
+  if constexpr (std::same_as<E, Finished>) return {19, 2, "Finished"};
+  if constexpr (std::same_as<E, StartFailed>) return {20, 2, "StartFailed"};
   if constexpr (std::same_as<E, Gone>) return {21, 1, "Gone"};
   if constexpr (std::same_as<E, Checkpointed>) return {22, 1, "Checkpointed"};
   if constexpr (std::same_as<E, ClusterHealth>) return {23, 1, "ClusterHealth"};
@@ -275,6 +279,10 @@ class Writer {
   }
 
   void number(std::uint64_t v) {
+    if (v < 0x80) {  // most of them
+      out_.push_back(static_cast<char>(v));
+      return;
+    }
     std::array<char, 10> bytes;
     std::size_t n = 0;
     for (; v >= 0x80; v >>= 7) bytes[n++] = static_cast<char>(v | 0x80);
@@ -343,6 +351,11 @@ class Reader {
   }
 
   std::uint64_t number() {
+    if (!bytes_.empty() && static_cast<unsigned char>(bytes_.front()) < 0x80) {  // most of them
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      return byte;
+    }
     std::uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       if (bytes_.empty()) return fail("it ends inside a number");
@@ -436,16 +449,15 @@ class Reader {
   std::string_view wrong_;
 };
 
-using Decode = Result<EventBody> (*)(Reader&, Kind);
+using Decode = Status (*)(Reader&, Kind, EventBody&);
 
 template <typename E>
-Result<EventBody> decode_body(Reader& reader, Kind kind) {
-  E body{};
-  fields(reader, body);
+Status decode_body(Reader& reader, Kind kind, EventBody& into) {
+  fields(reader, into.emplace<E>());
   if (!reader.ok()) return invalid(fmt::format("journal: {}: {}", kind.name, reader.wrong()));
   if (!reader.rest().empty())
     return invalid(fmt::format("journal: {}: {} bytes too many", kind.name, reader.rest().size()));
-  return EventBody{std::move(body)};
+  return Ok{};
 }
 
 struct Known {
@@ -491,13 +503,12 @@ void encode(const Event& event, std::string& out) {
   out.append(frame);
 }
 
-Result<Event> decode(std::string_view& bytes) {
+Status decode_into(std::string_view& bytes, Event& event) {
   Reader outer(bytes, 0);
   const std::uint64_t size = outer.number();
   if (!outer.ok()) return invalid(fmt::format("journal: {}", outer.wrong()));
   if (size < 2 || size > outer.rest().size()) return invalid("journal: an event is cut off");
   const std::string_view frame = outer.rest().substr(0, size);
-  bytes = outer.rest().substr(size);
 
   const auto number = static_cast<unsigned char>(frame[0]);
   const auto version = static_cast<unsigned char>(frame[1]);
@@ -513,19 +524,23 @@ Result<Event> decode(std::string_view& bytes) {
                     "wrote it; upgrade this one to read it",
                     known.kind.name, version, known.kind.version));
   Reader reader(frame.substr(2), version);
-  Event event;
   reader(event.at);
-  Result<EventBody> body = known.decode(reader, known.kind);
-  if (!body) return body.error();
-  event.body = std::move(*body);
+  if (Status status = known.decode(reader, known.kind, event.body); !status) return status;
+  bytes = outer.rest().substr(size);
+  return Ok{};
+}
+
+Result<Event> decode(std::string_view& bytes) {
+  Event event;
+  if (Status status = decode_into(bytes, event); !status) return status.error();
   return event;
 }
 
-Status decode_all(std::string_view bytes, const std::function<void(Event)>& each) {
+Status decode_all(std::string_view bytes, const std::function<void(Event&)>& each) {
+  Event event;
   while (!bytes.empty()) {
-    Result<Event> event = decode(bytes);
-    if (!event) return event.error();
-    each(std::move(*event));
+    if (Status status = decode_into(bytes, event); !status) return status;
+    each(event);
   }
   return Ok{};
 }

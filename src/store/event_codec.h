@@ -20,11 +20,14 @@ namespace muster::store {
 /// Appends the event's frame.
 void encode(const model::Event& event, std::string& out);
 
-/// Takes one frame off the front of `bytes`. An event of a kind or version that this build does not
-/// know, because a newer Muster wrote it, is an error that says so.
+/// Takes one frame off the front of `bytes`, which are left as they are on failure. An event of a
+/// kind or version that this build does not know, because a newer Muster wrote it, is an error that
+/// says so.
 Result<model::Event> decode(std::string_view& bytes);
+/// The same without a copy: events are large, and a restart reads millions.
+Status decode_into(std::string_view& bytes, model::Event& event);
 
-/// All frames, in order.
-Status decode_all(std::string_view bytes, const std::function<void(model::Event)>& each);
+/// All frames, in order; each may be moved from.
+Status decode_all(std::string_view bytes, const std::function<void(model::Event&)>& each);
 
 }  // namespace muster::store

@@ -38,7 +38,7 @@ TEST(EventCodec, TheOldestJournalStillReads) {
   // What was written then: ten events of each kind, from this seed.
   Prng prng(2026);
   std::size_t count = 0;
-  const Status status = decode_all(bytes, [&](const model::Event& event) {
+  const Status status = decode_all(bytes, [&](model::Event& event) {
     EXPECT_TRUE(same(event, random_event(prng, count % event_kinds))) << "event " << count;
     ++count;
   });

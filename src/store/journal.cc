@@ -218,11 +218,12 @@ Status SqlStore::read(std::uint64_t from,
                       const std::function<void(const ports::Entry&)>& each) const {
   constexpr std::uint64_t far = std::numeric_limits<std::int64_t>::max();
   std::uint64_t next = std::min(std::max<std::uint64_t>(from, 1), far);
+  ports::Entry entry;
   for (bool more = true; more;) {
     // Copied out first: a lost connection may make the pool ask again.
     std::vector<JournalRow> rows;
     std::uint64_t first = 1;
-    const Status status = book_readers_.use([&](Connection& connection) -> Status {
+    const Status found = book_readers_.use([&](Connection& connection) -> Status {
       rows.clear();
       const Status oldest = connection.run({"select first from ledger where one = 1", 0, {}},
                                            [&](const Row& row) { first = natural(row.number(0)); });
@@ -237,7 +238,7 @@ Status SqlStore::read(std::uint64_t from,
                 {natural(row.number(0)), natural(row.number(1)), std::string(row.text(2))});
           });
     });
-    if (!status) return status;
+    if (!found) return found;
     if (next < first) {
       return Error{Fault::NotFound,
                    fmt::format("store: the journal begins at {}, {} was trimmed: begin with the "
@@ -248,11 +249,11 @@ Status SqlStore::read(std::uint64_t from,
     for (const JournalRow& row : rows) {
       if (row.last < next) continue;
       std::uint64_t sequence = row.first;
-      const Status decoded = decode_all(row.events, [&](model::Event event) {
-        if (sequence >= next) each({sequence, std::move(event)});
-        ++sequence;
-      });
-      if (!decoded) return decoded;
+      for (std::string_view bytes = row.events; !bytes.empty(); ++sequence) {
+        entry.sequence = sequence;
+        if (Status status = decode_into(bytes, entry.event); !status) return status;
+        if (sequence >= next) each(entry);
+      }
       if (sequence != row.last + 1)
         return invalid(fmt::format("store: the journal has no entry {}", sequence));
       next = row.last + 1;

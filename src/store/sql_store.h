@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -102,6 +103,15 @@ class SqlStore : public ports::Store {
 
   std::mutex blobs_mutex_;
   std::unique_ptr<Connection> blobs_;
+
+  /// Payloads of several callers go in one transaction: whoever comes while one is being written
+  /// waits, and the first of those writes for all.
+  struct Put;
+  void write_puts(const std::vector<Put*>& puts);
+  std::mutex puts_mutex_;
+  std::condition_variable puts_written_;
+  std::vector<Put*> puts_;
+  bool is_putting_ = false;
 
   mutable Pool book_readers_;
   mutable Pool blob_readers_;

@@ -54,6 +54,18 @@ json::object estimate_object(const Estimate& e, Time now) {
           {"text", sentence(e, now)}};
 }
 
+json::array nodes_of(const World& world, const Job& job) {
+  std::vector<NodeId> nodes;
+  if (job.active) {
+    for (const PodOn& pod : job.active->pods) nodes.push_back(pod.node);
+  }
+  return node_names(world, nodes);
+}
+
+json::value estimate_value(const std::optional<Estimate>& estimate, Time now) {
+  return estimate ? json::value(estimate_object(*estimate, now)) : json::value(nullptr);
+}
+
 // ----------------------------------------------------------------------------------------------
 // verdicts and counterfactuals: kind, numbers, text
 
@@ -204,17 +216,13 @@ json::object job_object(const World& world, const JobRow& row, Time now) {
                    {"submitted_ms", time_value(job.submitted)},
                    {"pods", world.shapes[job.shape].pods}};
   out["cluster"] = nullptr;
-  out["nodes"] = json::array();
+  out["nodes"] = nodes_of(world, job);
   if (job.active) {
-    std::vector<NodeId> nodes;
-    for (const PodOn& pod : job.active->pods) nodes.push_back(pod.node);
     out["cluster"] = cluster_value(world, job.active->cluster);
-    out["nodes"] = node_names(world, nodes);
     out["started_ms"] = time_value(job.active->started_at);
   }
   out["verdict"] = row.why ? json::value(why_object(world, *row.why, now)) : json::value(nullptr);
-  out["estimate"] =
-      row.estimate ? json::value(estimate_object(*row.estimate, now)) : json::value(nullptr);
+  out["estimate"] = estimate_value(row.estimate, now);
   return out;
 }
 
@@ -243,22 +251,36 @@ std::string_view strategy_text(model::Strategy strategy) {
   return "";
 }
 
-json::object queue_object(const World& world, QueueId id, const Capacity& capacity,
-                          const Policy& policy, Time now) {
-  const QueueNode& queue = world.quota[id];
+json::object limits_object(const World& world, const QueueNode& queue) {
   json::object limits;
-  json::object use;
   for (std::size_t r = 0; r < queue.limits.size(); ++r) {
     const std::string& name = world.quota.resource_name(ResourceId{static_cast<std::uint16_t>(r)});
     json::object limit = limit_object(queue.limits[r], name);
     if (!limit.empty()) limits[name] = std::move(limit);
   }
-  for (std::size_t r = 0; r < queue.use.size(); ++r) {
+  return limits;
+}
+
+/// By resource id; zeros are left out.
+json::object amounts_object(const World& world, std::span<const std::int64_t> amounts) {
+  json::object out;
+  for (std::size_t r = 0; r < amounts.size(); ++r) {
     const std::string& name = world.quota.resource_name(ResourceId{static_cast<std::uint16_t>(r)});
-    if (queue.use[r] != 0) use[name] = quantity(name, queue.use[r]);
+    if (amounts[r] != 0) out[name] = quantity(name, amounts[r]);
   }
-  std::size_t waiting = 0;
-  for (const LineRank& rank : world.lines_of(id)) waiting += world.line(rank.line).jobs.size();
+  return out;
+}
+
+/// Summed by priority, so that a queue of a million jobs costs no more than one of ten.
+std::int64_t waiting_in(const World& world, QueueId id) {
+  std::int64_t waiting = 0;
+  for (const auto& [priority, backlog] : world.backlog(id)) waiting += backlog.jobs;
+  return waiting;
+}
+
+json::object queue_object(const World& world, QueueId id, const Capacity& capacity,
+                          const Policy& policy, Time now) {
+  const QueueNode& queue = world.quota[id];
   json::object out{{"name", queue.name},
                    {"parent", queue.parent.is_none() ? "" : world.quota[queue.parent].name},
                    {"tree", queue.tree},
@@ -266,9 +288,9 @@ json::object queue_object(const World& world, QueueId id, const Capacity& capaci
                    {"weight", queue.weight},
                    {"strategy", strategy_text(queue.strategy)},
                    {"priority_cap", queue.priority_cap},
-                   {"limits", std::move(limits)},
-                   {"use", std::move(use)},
-                   {"waiting", waiting}};
+                   {"limits", limits_object(world, queue)},
+                   {"use", amounts_object(world, queue.use)},
+                   {"waiting", waiting_in(world, id)}};
   // The largest value stands for weight 0: served last, no share.
   constexpr std::uint64_t share_max = std::uint64_t{1} << 43;
   const std::uint64_t share = std::min(world.quota.share(id, capacity, now, policy), share_max);
@@ -277,7 +299,19 @@ json::object queue_object(const World& world, QueueId id, const Capacity& capaci
   return out;
 }
 
-json::object cluster_object(const World& world, ClusterId id) {
+std::string_view admission_text(model::Admission admission) {
+  switch (admission) {
+    case model::Admission::Open:
+      return "open";
+    case model::Admission::Cordoned:
+      return "cordoned";
+    case model::Admission::Draining:
+      return "draining";
+  }
+  return "";
+}
+
+json::object cluster_object(const World& world, ClusterId id, const ClusterTypes& types) {
   const Cluster& cluster = world.fleet.cluster(id);
   struct Gpus {
     std::int64_t total = 0;
@@ -299,16 +333,76 @@ json::object cluster_object(const World& world, ClusterId id) {
     for (int d = 0; d < node.spec.gpu_count; ++d)
       g.idle_milli += node.devices[static_cast<std::size_t>(d)];
   }
-  json::object types;
+  json::object by_type;
   for (const auto& [type, g] : gpus)
-    types[type] = json::object{{"total", g.total}, {"idle", quantity("gpu", g.idle_milli)}};
-  return {{"name", cluster.spec.name},
-          {"health", health_text(cluster.health)},
-          {"health_since_ms", time_value(cluster.health_since)},
-          {"nodes", seen},
-          {"nodes_usable", usable},
-          {"jobs", world.active_in(id).size()},
-          {"gpus", std::move(types)}};
+    by_type[type] = json::object{{"total", g.total}, {"idle", quantity("gpu", g.idle_milli)}};
+  json::object labels;
+  for (const auto& [key, value] : cluster.spec.labels) labels[key] = value;
+  json::object out{{"name", cluster.spec.name},
+                   {"health", health_text(cluster.health)},
+                   {"health_since_ms", time_value(cluster.health_since)},
+                   {"nodes", seen},
+                   {"nodes_usable", usable},
+                   {"jobs", world.active_in(id).size()},
+                   {"gpus", std::move(by_type)},
+                   {"labels", std::move(labels)},
+                   {"admission", admission_text(cluster.spec.admission)}};
+  const auto type = types.find(cluster.spec.name);
+  if (type != types.end()) out["type"] = type->second;
+  return out;
+}
+
+// ----------------------------------------------------------------------------------------------
+// use of a queue
+
+/// A queue and all below it.
+std::vector<QueueId> subtree(const World& world, QueueId top) {
+  std::vector<QueueId> all = {top};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<QueueId>& below = world.quota[all[i]].children;
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return all;
+}
+
+struct UserUse {
+  int active = 0;
+  std::vector<std::int64_t> use;  // by resource id
+};
+
+void add(const Job& job, UserUse& user) {
+  ++user.active;
+  for (const Charge& charge : job.active->charges) {
+    if (user.use.size() <= charge.resource.index()) user.use.resize(charge.resource.index() + 1);
+    user.use[charge.resource.index()] += charge.amount;
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// one job in lines
+
+std::string state_sentence(const World& world, const Job& job, Time now) {
+  std::string text = fmt::format("{} is {}", job.id, model::to_text(job.state));
+  if (!job.active) return text;
+  text += fmt::format(" in cluster {}", world.fleet.cluster(job.active->cluster).spec.name);
+  const Time since =
+      job.active->started_at.is_never() ? job.active->placed_at : job.active->started_at;
+  if (since <= now) text += fmt::format(" since {}", rough(now - since));
+  return text;
+}
+
+std::string explanation_text(const World& world, const Explanation& e,
+                             const ClusterWeights& weights, Time now) {
+  const Job& job = world.job(e.job);
+  std::string text = state_sentence(world, job, now);
+  if (e.why) text += fmt::format(": {}", sentence(world, *e.why, now));
+  if (e.estimate) text += fmt::format("\nexpected to start {}", sentence(*e.estimate, now));
+  for (const Counterfactual& change : e.changes)
+    text += fmt::format("\n- {}", sentence(world, change, now));
+  if (!e.scores.empty())
+    text += fmt::format("\nplaced by these points:\n{}", score_table(world, e.scores, weights));
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -381,6 +475,33 @@ std::string jobs_json(const World& world, std::span<const JobRow> rows, Time now
   return json::serialize(list);
 }
 
+std::string explanation_json(const World& world, const Explanation& explanation,
+                             const ClusterWeights& weights, Time now) {
+  json::object out;
+  out["verdict"] = explanation.why ? json::value(why_object(world, *explanation.why, now))
+                                   : json::value(nullptr);
+  out["estimate"] = estimate_value(explanation.estimate, now);
+  json::array changes;
+  for (const Counterfactual& change : explanation.changes)
+    changes.push_back(change_object(world, change, now));
+  out["changes"] = std::move(changes);
+  out["scores"] = score_array(world, explanation.scores, weights);
+  out["nodes"] = nodes_of(world, world.job(explanation.job));
+  out["text"] = explanation_text(world, explanation, weights, now);
+  return json::serialize(out);
+}
+
+std::string when_json(const World& world, JobSlot slot, const std::optional<Estimate>& estimate,
+                      Time now) {
+  const Job& job = world.job(slot);
+  return json::serialize(
+      json::object{{"job", job.id},
+                   {"state", model::to_text(job.state)},
+                   {"estimate", estimate_value(estimate, now)},
+                   {"text", estimate ? fmt::format("expected to start {}", sentence(*estimate, now))
+                                     : state_sentence(world, job, now)}});
+}
+
 std::string queues_json(const World& world, const Capacity& capacity, const Policy& policy,
                         Time now) {
   json::array list;
@@ -389,10 +510,48 @@ std::string queues_json(const World& world, const Capacity& capacity, const Poli
   return json::serialize(list);
 }
 
-std::string clusters_json(const World& world) {
+std::string queue_json(const World& world, QueueId queue, const Capacity& capacity,
+                       const Policy& policy, Time now) {
+  return json::serialize(queue_object(world, queue, capacity, policy, now));
+}
+
+std::string queue_usage_json(const World& world, QueueId queue, const Capacity& capacity) {
+  const std::vector<QueueId> all = subtree(world, queue);
+  const std::set<QueueId> inside(all.begin(), all.end());
+  std::int64_t waiting = 0;
+  for (const QueueId id : all) waiting += waiting_in(world, id);
+  std::map<model::JobState, std::int64_t> states;
+  std::map<std::string_view, UserUse> users;
+  for (const ClusterId cluster : world.fleet.by_name()) {
+    for (const JobSlot slot : world.active_in(cluster)) {
+      const Job& job = world.job(slot);
+      if (!inside.contains(job.queue)) continue;
+      ++states[job.state];
+      add(job, users[world.text(job.user)]);
+    }
+  }
+  json::object jobs{{model::to_text(model::JobState::Waiting), waiting}};
+  for (const auto& [state, count] : states) jobs[model::to_text(state)] = count;
+  json::array rows;
+  for (const auto& [name, user] : users)
+    rows.push_back(json::object{
+        {"user", name}, {"running", user.active}, {"use", amounts_object(world, user.use)}});
+  return json::serialize(json::object{{"name", world.quota[queue].name},
+                                      {"limits", limits_object(world, world.quota[queue])},
+                                      {"use", amounts_object(world, world.quota[queue].use)},
+                                      {"capacity", amounts_object(world, capacity)},
+                                      {"jobs", std::move(jobs)},
+                                      {"users", std::move(rows)}});
+}
+
+std::string cluster_json(const World& world, ClusterId cluster, const ClusterTypes& types) {
+  return json::serialize(cluster_object(world, cluster, types));
+}
+
+std::string clusters_json(const World& world, const ClusterTypes& types) {
   json::array list;
   for (const ClusterId id : world.fleet.by_name()) {
-    if (world.fleet.cluster(id).joined) list.push_back(cluster_object(world, id));
+    if (world.fleet.cluster(id).joined) list.push_back(cluster_object(world, id, types));
   }
   return json::serialize(list);
 }
@@ -439,6 +598,15 @@ std::string submit_json(const World& world, const SubmitAnswer& answer,
   out["estimate"] = estimate_object(answer.estimate, now);
   out["text"] = sentence(world, answer, now);
   return json::serialize(out);
+}
+
+std::string quota_answer_json(const World& world, const QuotaAsk& ask, const QuotaAnswer& answer) {
+  json::array jobs;
+  for (const JobSlot job : answer.first) jobs.push_back(job_value(world, job));
+  return json::serialize(json::object{{"count", answer.count},
+                                      {"at_least", answer.at_least},
+                                      {"jobs", std::move(jobs)},
+                                      {"text", sentence(world, ask, answer)}});
 }
 
 }  // namespace muster::view

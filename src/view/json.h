@@ -3,9 +3,11 @@
 // never, shares are millionths of the fleet. Where a sentence helps it stands in "text".
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "model/event.h"
@@ -28,11 +30,36 @@ struct JobRow {
 std::string job_json(const sched::World& world, const JobRow& row, Time now);
 /// An array, in the order given.
 std::string jobs_json(const sched::World& world, std::span<const JobRow> rows, Time now);
+/// All that is known about why a job stands where it stands; parts that do not apply are empty.
+struct Explanation {
+  sched::JobSlot job;
+  std::optional<sched::Why> why;
+  std::optional<sched::Estimate> estimate;
+  std::vector<sched::Counterfactual> changes;
+  std::span<const sched::ClusterScore> scores;  // of its last placement
+};
+/// {"verdict", "estimate", "changes", "scores", "nodes", "text"}: "text" is all of it in lines.
+std::string explanation_json(const sched::World& world, const Explanation& explanation,
+                             const sched::ClusterWeights& weights, Time now);
+/// {"job", "state", "estimate", "text"}; the estimate is for those that wait.
+std::string when_json(const sched::World& world, sched::JobSlot job,
+                      const std::optional<sched::Estimate>& estimate, Time now);
+
 /// An array of all queues in the order of their names.
 std::string queues_json(const sched::World& world, const sched::Capacity& capacity,
                         const sched::Policy& policy, Time now);
+std::string queue_json(const sched::World& world, sched::QueueId queue,
+                       const sched::Capacity& capacity, const sched::Policy& policy, Time now);
+/// What a queue and those below it use of what: limits, use, the fleet's capacity, jobs that wait
+/// and that are active, and the users of the active ones. Looks at every active job once.
+std::string queue_usage_json(const sched::World& world, sched::QueueId queue,
+                             const sched::Capacity& capacity);
+/// Types of clusters ("local") by name: the engine does not know them.
+using ClusterTypes = std::map<std::string, std::string, std::less<>>;
 /// An array of all clusters that are joined, in the order of their names.
-std::string clusters_json(const sched::World& world);
+std::string clusters_json(const sched::World& world, const ClusterTypes& types = {});
+std::string cluster_json(const sched::World& world, sched::ClusterId cluster,
+                         const ClusterTypes& types = {});
 std::string decisions_json(std::span<const model::Decision> decisions, Time now);
 std::string scores_json(const sched::World& world, std::span<const sched::ClusterScore> rows,
                         const sched::ClusterWeights& weights);
@@ -40,5 +67,7 @@ std::string counterfactuals_json(const sched::World& world,
                                  std::span<const sched::Counterfactual> changes, Time now);
 std::string submit_json(const sched::World& world, const sched::SubmitAnswer& answer,
                         const sched::ClusterWeights& weights, Time now);
+std::string quota_answer_json(const sched::World& world, const sched::QuotaAsk& ask,
+                              const sched::QuotaAnswer& answer);
 
 }  // namespace muster::view

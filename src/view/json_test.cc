@@ -125,6 +125,16 @@ TEST_F(Json, ClusterRows) {
   EXPECT_EQ(a.at("gpus").at("A100").at("idle"), "7500m");
 }
 
+TEST_F(Json, AClusterSaysWhatPeopleAllowIt) {
+  model::ClusterSpec spec = world.fleet.cluster(world.fleet.find_cluster("a")).spec;
+  spec.admission = model::Admission::Draining;
+  tell(model::ClusterSet{spec});
+  const json::object a =
+      json::parse(cluster_json(world, world.fleet.find_cluster("a"), {{"a", "local"}})).as_object();
+  EXPECT_EQ(a.at("admission"), "draining");
+  EXPECT_EQ(a.at("type"), "local");
+}
+
 TEST_F(Json, Decisions) {
   model::Placed placed{"runs", 1, "a", "", {{0, "n1", "A100", 5, 1000}}};
   const std::vector<model::Decision> decisions = {
@@ -177,6 +187,83 @@ TEST_F(Json, AnAnswerToWhatIfSubmit) {
   EXPECT_EQ(out.at("starts_now"), true);
   EXPECT_EQ(out.at("nodes").as_array()[0].at("node"), "n2");
   EXPECT_FALSE(out.at("scores").as_array().empty());
+}
+
+TEST_F(Json, AnExplanationHasAllOfItAlsoInLines) {
+  const JobSlot waits = world.find_job("waits");
+  const JobRow known = row("waits");
+  ClusterScore score;
+  score.cluster = world.fleet.find_cluster("a");
+  score.total = 900;
+  const std::vector<ClusterScore> scores = {score};
+  const Explanation explanation{
+      waits, known.why, known.estimate, {HigherPriority{70, 1}, FewerPods{2, 1, {}, {1}}}, scores};
+  const json::object out =
+      json::parse(explanation_json(world, explanation, policy.cluster_weights, now)).as_object();
+  EXPECT_EQ(out.at("verdict").at("kind"), "over-quota");
+  EXPECT_EQ(out.at("estimate").at("expected_ms"), (now + minutes(1)).ms);
+  EXPECT_EQ(out.at("changes").as_array().size(), 2u);
+  EXPECT_EQ(out.at("scores").as_array().size(), 1u);
+  EXPECT_EQ(out.at("nodes"), json::array());
+  const std::string text(out.at("text").as_string());
+  for (const std::string_view part :
+       {"waits is Waiting: ", "expected to start in 1m", "\n- ", "\nplaced by these points"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+}
+
+TEST_F(Json, ARunningJobIsExplainedWithoutAVerdict) {
+  const json::object out =
+      json::parse(explanation_json(world, {world.find_job("runs"), {}, {}, {}, {}}, {}, now))
+          .as_object();
+  EXPECT_TRUE(out.at("verdict").is_null());
+  EXPECT_TRUE(out.at("estimate").is_null());
+  EXPECT_EQ(out.at("nodes"), (json::array{"n1"}));
+  EXPECT_EQ(out.at("text"), "runs is Starting in cluster a since a moment");
+}
+
+TEST_F(Json, When) {
+  const json::object waits =
+      json::parse(when_json(world, world.find_job("waits"), row("waits").estimate, now))
+          .as_object();
+  EXPECT_EQ(waits.at("job"), "waits");
+  EXPECT_EQ(waits.at("state"), "Waiting");
+  EXPECT_EQ(waits.at("estimate").at("low_ms"), now.ms);
+  const json::object runs =
+      json::parse(when_json(world, world.find_job("runs"), {}, now)).as_object();
+  EXPECT_TRUE(runs.at("estimate").is_null());
+  EXPECT_EQ(runs.at("text"), "runs is Starting in cluster a since a moment");
+}
+
+TEST_F(Json, UseOfAQueueCountsThoseBelowIt) {
+  model::QueueSpec below;
+  below.name = "q.below";
+  below.parent = "q";
+  tell(model::QueueSet{below});
+  tell(model::QueueChanged{"waits", "q.below"});
+  const Capacity capacity = world.capacity(policy);
+  const json::object out =
+      json::parse(queue_usage_json(world, world.quota.find("q"), capacity)).as_object();
+  EXPECT_EQ(out.at("name"), "q");
+  EXPECT_EQ(out.at("limits").at("gpu").at("maximum"), "12");
+  EXPECT_EQ(out.at("use").at("gpu"), "500m");
+  EXPECT_EQ(out.at("capacity").at("gpu"), "16");
+  EXPECT_EQ(out.at("jobs").at("Waiting"), 1);
+  EXPECT_EQ(out.at("jobs").at("Starting"), 1);
+  ASSERT_EQ(out.at("users").as_array().size(), 1u);
+  const json::object& ann = out.at("users").as_array()[0].as_object();
+  EXPECT_EQ(ann.at("user"), "ann \"quote\"");
+  EXPECT_EQ(ann.at("running"), 1);
+  EXPECT_EQ(ann.at("use").at("gpu"), "500m");
+}
+
+TEST_F(Json, WhatMoreQuotaWouldDo) {
+  const QuotaAsk ask{"q", "gpu", 4000};
+  const QuotaAnswer answer{1, true, {world.find_job("waits")}};
+  const json::object out = json::parse(quota_answer_json(world, ask, answer)).as_object();
+  EXPECT_EQ(out.at("count"), 1);
+  EXPECT_EQ(out.at("at_least"), true);
+  EXPECT_EQ(out.at("jobs"), (json::array{"waits"}));
+  EXPECT_NE(out.at("text").as_string().find("at least 1 job of queue q"), std::string::npos);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Sqlite, AFilterThatFewPassTakesSeveralPages) {
     }
     ASSERT_TRUE(harness.store().commit({events}));
   }
-  // 12,000 jobs of ada, three of them in `rare`, all at the far end: 5,000 are looked at a page.
+  // 12,000 jobs of ada, three of them in `rare`, all at the far end: 2,000 are looked at a page.
   std::vector<std::string> found;
   std::uint64_t before = 0;
   int pages = 0;
@@ -119,7 +119,7 @@ TEST(Sqlite, AFilterThatFewPassTakesSeveralPages) {
     ++pages;
   } while (before != 0);
   EXPECT_EQ(found, (std::vector<std::string>{"0-2", "0-1", "0-0"}));
-  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(pages, 7);  // the last one finds that nothing is left
   // A rare name is found at once.
   const auto named = harness.store().jobs({.name_prefix = "rar"}, 0, 10);
   ASSERT_EQ(named->jobs.size(), 1u);

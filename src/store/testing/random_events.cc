@@ -58,6 +58,7 @@ class Fill {
   void set(Operator& v) { choose(v, Operator::Lt); }
   void set(TaintEffect& v) { choose(v, TaintEffect::NoExecute); }
   void set(OnClusterLoss& v) { choose(v, OnClusterLoss::Rerun); }
+  void set(Admission& v) { choose(v, Admission::Draining); }
   void set(Strategy& v) { choose(v, Strategy::Fifo); }
   void set(Health& v) { choose(v, Health::Cordoned); }
   void set(StopWhy& v) { choose(v, StopWhy::ClusterLost); }
@@ -97,7 +98,7 @@ class Fill {
   void set(QueueSpec& s) {
     (*this)(s.name, s.parent, s.tree, s.weight, s.limits, s.strategy, s.priority_cap);
   }
-  void set(ClusterSpec& s) { (*this)(s.name, s.labels, s.gpu_price_milli, s.grace); }
+  void set(ClusterSpec& s) { (*this)(s.name, s.labels, s.gpu_price_milli, s.grace, s.admission); }
   void set(PoolSpec& s) { (*this)(s.name, s.cluster, s.node_selector, s.tolerations); }
   void set(FleetPoolSpec& s) { (*this)(s.name, s.pools); }
   void set(NodeSpec& s) {
@@ -171,8 +172,8 @@ bool equal(const QueueSpec& a, const QueueSpec& b) {
   return parts(a) == parts(b);
 }
 bool equal(const ClusterSpec& a, const ClusterSpec& b) {
-  return std::tie(a.name, a.labels, a.gpu_price_milli, a.grace) ==
-         std::tie(b.name, b.labels, b.gpu_price_milli, b.grace);
+  return std::tie(a.name, a.labels, a.gpu_price_milli, a.grace, a.admission) ==
+         std::tie(b.name, b.labels, b.gpu_price_milli, b.grace, b.admission);
 }
 bool equal(const PoolSpec& a, const PoolSpec& b) {
   return std::tie(a.name, a.cluster, a.node_selector, a.tolerations) ==
