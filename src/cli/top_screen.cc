@@ -50,21 +50,22 @@ std::vector<std::string> head(const TopView& view, const Screen& screen, Time no
   for (const json::value& queue : view.queues) waiting += number(queue, "waiting").value_or(0);
   const Gpus gpus = all_gpus(view.clusters);
   const double used = gpus.total - gpus.idle;
+  const auto fit = [&](const std::string& line) {
+    return screen.columns > 0 ? cut(line, static_cast<std::size_t>(screen.columns)) : line;
+  };
   std::vector<std::string> lines;
-  lines.push_back(painted("muster", Paint::Bold, screen.color) +
-                  fmt::format("  {}  {}", view.url, moment({now.ms / 1000 * 1000})));
+  lines.push_back(fit(fmt::format("muster  {}  {}", view.url, moment({now.ms / 1000 * 1000}))));
   if (!view.trouble.empty())
-    lines.push_back(painted(cut(one_line(view.trouble), static_cast<std::size_t>(screen.columns)),
-                            Paint::Bad, screen.color));
+    lines.push_back(painted(fit(one_line(view.trouble)), Paint::Bad, screen.color));
   std::string jobs = fmt::format("jobs  {} waiting", waiting);
   for (const char* state : {"starting", "running", "stopping", "held"}) {
     if (states[state] > 0)
       jobs += fmt::format(", {}{} {}", states[state], view.more ? "+" : "", state);
   }
-  lines.push_back(jobs);
+  lines.push_back(fit(jobs));
   if (gpus.total > 0)
-    lines.push_back(fmt::format("GPUs  {} {:.1f}% of {:.0f}", bar(used / gpus.total, 30),
-                                100 * used / gpus.total, gpus.total));
+    lines.push_back(fit(fmt::format("GPUs  {} {:.1f}% of {:.0f}", bar(used / gpus.total, 30),
+                                    100 * used / gpus.total, gpus.total)));
   return lines;
 }
 

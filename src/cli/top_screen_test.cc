@@ -58,6 +58,13 @@ TEST(TopScreen, never_has_more_lines_than_the_terminal) {
   }
 }
 
+TEST(TopScreen, lines_about_the_whole_fleet_fit_a_narrow_terminal) {
+  TopView view = busy(1);
+  view.trouble = "a long sentence about what went wrong";
+  const std::string text = top_screen(view, {.columns = 30, .rows = 4}, now);
+  for (const std::string_view line : split(text, '\n')) EXPECT_LE(width_of(line), 30u) << line;
+}
+
 TEST(TopScreen, says_when_it_is_not_fresh) {
   TopView view = busy(1);
   view.trouble = "cannot reach\nthe server";
