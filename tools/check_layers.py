@@ -32,7 +32,8 @@ LAYERS = {
     "src/config": ["model"],
     "src/auth": [],
     "src/work": ["model", "ports"],
-    "src/api": ["model", "ports", "view", "work", "net", "kube"],
+    "src/api": ["model", "sched", "view", "ports", "control", "config", "auth", "work", "net",
+                "kube"],
     "src/cli": ["model", "view", "net"],
     "src/sim": ["model", "sched", "ports", "control", "view"],
 }
@@ -48,7 +49,7 @@ THIRD_PARTY = {
     "src/store": POSIX + ("sqlite3.h", "libpq-fe.h", "openssl/evp.h"),
     "src/config": ("yaml-cpp/", "boost/json"),
     "src/auth": POSIX + ("sodium.h",),
-    "src/api": ASIO + ("boost/json",),
+    "src/api": ASIO + ("boost/json", "prometheus/", "spdlog/"),
     "src/cli": ("CLI/",),
     "src/sim": ("yaml-cpp/",),
 }
