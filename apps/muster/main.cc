@@ -7,6 +7,7 @@
 #include "apps/muster/config.h"
 #include "apps/muster/pod_supervisor.h"
 #include "apps/muster/scenario.h"
+#include "apps/muster/serve.h"
 #include "apps/muster/sim.h"
 
 int main(int argc, char** argv) {
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   muster::app::add_bench(app);
   muster::app::add_pod_supervisor(app);
   muster::app::add_config(app);
+  muster::app::add_serve(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

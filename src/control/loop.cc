@@ -1,6 +1,7 @@
 #include "control/loop.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "model/job_row.h"
@@ -43,6 +44,10 @@ Loop::Loop(Ports ports, Recovered from, sched::Policy policy, Options options)
     const model::Health health = model::health_under(cluster.spec.admission, cluster.health);
     sched::apply(world_, {now_, model::ClusterHealth{cluster.spec.name, health}}, policy_);
   }
+  for (std::size_t i = 0; i < world_.job_count(); ++i) {
+    const sched::JobSlot slot{static_cast<std::uint32_t>(i)};
+    next_submit_ = std::max(next_submit_, world_.job(slot).seq + 1);
+  }
   outbox_.rebuild(world_, now_);
   for (const auto& [name, cluster] : ports_.clusters) relist(name);
 }
@@ -53,23 +58,22 @@ StepReport Loop::step(Time now) {
   report.now = now_;
 
   // 1 take a batch
-  if (pending_.empty()) {
-    pending_ = ports_.inbox.take(options_.batch_most);
-    for (model::Event& event : pending_) event.at = now_;
-  }
+  take_batch();
   if (!goes_on(Stage::Taken, report)) return report;
 
   // 2 commit the books, 3 apply
-  std::vector<model::Event> books;
-  for (const model::Event& event : pending_) {
-    if (!is_sight(event.body)) books.push_back(event);
-  }
-  const auto committed = ports_.store.commit({books});
+  const auto committed = commit_batch();
   if (!committed) return refuse(std::move(report), committed.error());
+  report.events_sequence = *committed;
   report.events = std::move(pending_);
   pending_.clear();
+  for (Waiting& waiting : asked_) {
+    report.events.insert(report.events.end(), std::make_move_iterator(waiting.events.begin()),
+                         std::make_move_iterator(waiting.events.end()));
+  }
   if (!goes_on(Stage::Committed, report)) return report;
   for (const model::Event& event : report.events) apply_one(event);
+  answer_requests(report.events_sequence);
   sched::apply(world_, {now_, model::Ticked{}}, policy_);
   if (!goes_on(Stage::Applied, report)) return report;
 
@@ -102,9 +106,72 @@ StepReport Loop::step(Time now) {
     if (it != ports_.clusters.end()) it->second->apply(action);
   }
   report.next_look = std::min(plan.next_look, outbox_.next());
-  report.more = ports_.inbox.size() > 0;
+  report.more =
+      ports_.inbox.size() > 0 || (ports_.requests != nullptr && ports_.requests->size() > 0);
   goes_on(Stage::Dispatched, report);
   return report;
+}
+
+void Loop::take_batch() {
+  if (!pending_.empty() || !asked_.empty()) return;  // refused before: exactly that again
+  pending_ = ports_.inbox.take(options_.batch_most);
+  for (model::Event& event : pending_) event.at = now_;
+  if (ports_.requests == nullptr) return;
+  for (Request& request : ports_.requests->take(options_.batch_most)) ask(std::move(request));
+}
+
+void Loop::ask(Request request) {
+  Result<Asked> asked = request.ask(world_, now_);
+  if (!asked) {
+    request.done(asked.error());
+    return;
+  }
+  Waiting waiting{{}, {}, std::move(request.done)};
+  waiting.events.reserve(asked->events.size());
+  for (model::EventBody& body : asked->events) {
+    auto* submitted = std::get_if<model::JobSubmitted>(&body);
+    if (submitted != nullptr && submitted->seq == 0) submitted->seq = next_submit_++;
+    waiting.events.push_back({now_, std::move(body)});
+  }
+  for (ports::AuditRow& row : asked->audit) row.at = now_;
+  waiting.asked = std::move(*asked);
+  asked_.push_back(std::move(waiting));
+}
+
+Result<std::uint64_t> Loop::commit_batch() {
+  std::vector<model::Event> books;
+  std::vector<ports::AuditRow> audit;
+  std::vector<ports::SubmitKey> keys;
+  for (const model::Event& event : pending_) {
+    if (!is_sight(event.body)) books.push_back(event);
+  }
+  for (const Waiting& waiting : asked_) {
+    books.insert(books.end(), waiting.events.begin(), waiting.events.end());
+    audit.insert(audit.end(), waiting.asked.audit.begin(), waiting.asked.audit.end());
+    keys.insert(keys.end(), waiting.asked.keys.begin(), waiting.asked.keys.end());
+  }
+  return ports_.store.commit({books, audit, keys});
+}
+
+void Loop::answer_requests(std::uint64_t sequence) {
+  for (Waiting& waiting : asked_) waiting.done(Answer{std::move(waiting.asked.answer), sequence});
+  asked_.clear();
+}
+
+void Loop::give_up_requests(const Error& why) {
+  for (const Waiting& waiting : asked_) waiting.done(why);
+  asked_.clear();
+}
+
+void Loop::set_cluster(const std::string& name, ports::Cluster* cluster) {
+  ports_.clusters[name] = cluster;
+  relist(name);
+}
+
+void Loop::set_policy(sched::Policy policy) {
+  policy_ = std::move(policy);
+  agenda_ = sched::Agenda{};
+  world_.changes.everything = true;
 }
 
 StepReport Loop::refuse(StepReport report, Error why) const {

@@ -6,8 +6,11 @@
 // books never runs backwards, whatever the clock does; everything but World's books can be thrown
 // away between any two stages and comes back by recover() and relist.
 //
+// Requests of people (control/requests.h) are asked at the beginning of a step and share the
+// transaction of its batch. While the store refuses, batch and requests are kept and tried again.
+//
 // Thread contract: one thread calls step() and everything else here. Other threads reach the loop
-// only through the inbox.
+// only through the inbox, the requests and the reads.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "control/outbox.h"
+#include "control/reads.h"
+#include "control/requests.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
 #include "ports/store.h"
@@ -48,6 +53,7 @@ struct StepReport {
   std::vector<model::Decision> decisions;
   std::vector<sched::PlacementScore> scores;  // one per Placed
   std::vector<ports::Action> actions;         // handed to the clusters
+  std::uint64_t events_sequence = 0;          // of the journal, after the events of the books
   std::uint64_t sequence = 0;                 // of the journal, after this step
   std::uint32_t tried = 0;                    // lines the planner looked at
   Time now;                                   // time in the books
@@ -74,12 +80,22 @@ class Loop {
     ports::Inbox& inbox;
     ports::Store& store;
     std::map<std::string, ports::Cluster*> clusters;  // by name
+    Requests* requests = nullptr;                     // none: nobody asks
   };
 
   /// Takes over a recovered (or fresh) world and asks every cluster to say what is there.
   Loop(Ports ports, Recovered from, sched::Policy policy, Options options);
 
   StepReport step(Time now);
+
+  /// Answers those whose commit the store refuses, and forgets them.
+  void give_up_requests(const Error& why);
+  bool has_refused_requests() const { return !asked_.empty(); }
+  Result<std::string> read(const ReadAsk& ask) { return ask(world_, agenda_, policy_, now_); }
+  /// A new one is asked what is there.
+  void set_cluster(const std::string& name, ports::Cluster* cluster);
+  void remove_cluster(const std::string& name) { ports_.clusters.erase(name); }
+  void set_policy(sched::Policy policy);
 
   const sched::World& world() const { return world_; }
   const sched::Agenda& agenda() const { return agenda_; }
@@ -89,6 +105,16 @@ class Loop {
   std::vector<ports::Expected> expected(const std::string& cluster) const;
 
  private:
+  /// A request whose events are in pending_, or in the journal and about to be answered.
+  struct Waiting {
+    Asked asked;                       // without its events
+    std::vector<model::Event> events;  // with the time of the first try: a try again is the same
+    std::function<void(Result<Answer>)> done;
+  };
+  void take_batch();
+  void ask(Request request);
+  Result<std::uint64_t> commit_batch();
+  void answer_requests(std::uint64_t sequence);
   void apply_one(const model::Event& event);
   /// What the cluster said last, under what people allow it.
   void settle_health(const std::string& cluster);
@@ -104,7 +130,9 @@ class Loop {
   Outbox outbox_;
   Time now_;
   std::map<std::string, model::Health> reported_;  // by the clusters themselves
+  std::uint64_t next_submit_ = 1;                  // sequence of the next job
   std::vector<model::Event> pending_;  // taken, not committed yet because the store refused
+  std::vector<Waiting> asked_;         // the same of requests; their events come after pending_
 };
 
 }  // namespace muster::control

@@ -107,13 +107,19 @@ class Follower {
   }
   bool operator()(const Finished& e) {
     if (!is_current(e.attempt)) return false;
+    row_.exit_code = e.exit_code;
+    row_.reason = e.reason;
     if (e.success) return end(JobState::Succeeded, EndWhy::Success);
     if (row_.state == JobState::Stopping) return stopped();
     if (row_.failures >= row_.max_retries) return end(JobState::Failed, EndWhy::Failure);
     ++row_.failures;
     return again(EndWhy::Failure);
   }
-  bool operator()(const StartFailed& e) { return is_current(e.attempt) && lost(); }
+  bool operator()(const StartFailed& e) {
+    if (!is_current(e.attempt)) return false;
+    row_.reason = e.reason;
+    return lost();
+  }
   bool operator()(const Gone& e) { return is_current(e.attempt) && lost(); }
 
   /// Not about a job, or nothing that a row shows.

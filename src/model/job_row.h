@@ -47,15 +47,17 @@ struct JobRow {
   std::uint32_t attempt = 0;   // of the newest placement; 0: never placed
   std::uint32_t failures = 0;  // attempts that failed and were tried again
   std::uint32_t max_retries = 0;
-  std::string cluster;            // of the newest attempt
-  Time submitted;                 // when it entered the books
-  Time started = Time::never();   // of the newest attempt
-  Time finished = Time::never();  // when it reached a final state
-  EndWhy why = EndWhy::None;      // while Stopping: why it is being stopped
-  std::string payload;            // hash of what to run
-  Duration run_limit{0};          // 0: none
-  std::uint32_t pods = 0;         // of the whole gang
-  MilliGpu gpus;                  // of the whole gang; a share by memory counts as a device
+  std::string cluster;                // of the newest attempt
+  Time submitted;                     // when it entered the books
+  Time started = Time::never();       // of the newest attempt
+  Time finished = Time::never();      // when it reached a final state
+  EndWhy why = EndWhy::None;          // while Stopping: why it is being stopped
+  std::optional<int> exit_code = {};  // of the newest attempt that ended by itself
+  std::string reason = {};            // for people: how the newest attempt went wrong
+  std::string payload;                // hash of what to run
+  Duration run_limit{0};              // 0: none
+  std::uint32_t pods = 0;             // of the whole gang
+  MilliGpu gpus;                      // of the whole gang; a share by memory counts as a device
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 

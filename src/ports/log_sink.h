@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "ports/stream.h"
 
 namespace muster::ports {
 
@@ -20,8 +21,6 @@ struct PodOutput {
   std::uint32_t pod = 0;  // its rank in the gang
   friend auto operator<=>(const PodOutput&, const PodOutput&) = default;
 };
-
-enum class Stream : std::uint8_t { Note, Out, Err };  // Note: said by Muster about the output
 
 struct OutputChunk {
   Stream stream = Stream::Out;

@@ -18,10 +18,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "ports/cluster.h"
+#include "ports/stream.h"
 
 namespace muster::ports {
-
-enum class Stream : std::uint8_t { Out, Err };
 
 struct LogLine {
   Time at;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -251,7 +252,7 @@ class MemoryStore : public Store {
   std::uint64_t epoch_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t last_ = 0;
-  int busy_ = 0;
+  std::atomic<int> busy_ = 0;
 };
 
 }  // namespace muster::ports

@@ -158,10 +158,12 @@ void fields(A& a, GivenUp& e) {
 template <typename A>
 void fields(A& a, Finished& e) {
   a(e.job, e.attempt, e.success);
+  if (a.version >= 2) a(e.exit_code, e.reason);
 }
 template <typename A>
 void fields(A& a, StartFailed& e) {
   a(e.job, e.attempt, e.not_before);
+  if (a.version >= 2) a(e.reason);
 }
 template <typename A>
 void fields(A& a, ClusterHealth& e) {
@@ -248,8 +250,8 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, ReservationDropped>) return {16, 1, "ReservationDropped"};
   if constexpr (std::same_as<E, GivenUp>) return {17, 1, "GivenUp"};
   if constexpr (std::same_as<E, Started>) return {18, 1, "Started"};
-  if constexpr (std::same_as<E, Finished>) return {19, 1, "Finished"};
-  if constexpr (std::same_as<E, StartFailed>) return {20, 1, "StartFailed"};
+  if constexpr (std::same_as<E, Finished>) return {19, 2, "Finished"};
+  if constexpr (std::same_as<E, StartFailed>) return {20, 2, "StartFailed"};
   if constexpr (std::same_as<E, Gone>) return {21, 1, "Gone"};
   if constexpr (std::same_as<E, Checkpointed>) return {22, 1, "Checkpointed"};
   if constexpr (std::same_as<E, ClusterHealth>) return {23, 1, "ClusterHealth"};

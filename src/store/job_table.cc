@@ -17,11 +17,12 @@ using model::JobState;
 constexpr std::int64_t look_max = 2000;  // rows for a page, of each state, that the filter may drop
 constexpr std::string_view columns =
     "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
-    "submitted, started, finished, why, payload, run_limit, pods, gpus";
+    "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason";
 constexpr std::string_view last_character = "\xf4\x8f\xbf\xbf";
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 Value time_or_null(Time t) { return t.is_never() ? Value{Null{}} : Value{t.ms}; }
+Value number_or_null(std::optional<int> v) { return v ? Value{std::int64_t{*v}} : Value{Null{}}; }
 Time time_at(const Row& row, int column) {
   return row.is_null(column) ? Time::never() : Time{row.number(column)};
 }
@@ -54,6 +55,8 @@ JobRow job_of(const Row& row) {
   job.run_limit = Duration{row.number(16)};
   job.pods = static_cast<std::uint32_t>(row.number(17));
   job.gpus = {row.number(18)};
+  if (!row.is_null(19)) job.exit_code = static_cast<int>(row.number(19));
+  job.reason = row.text(20);
   return job;
 }
 
@@ -224,12 +227,12 @@ class Search {
 Batch insert_jobs(const std::vector<JobRow>& rows) {
   static const std::string sql = fmt::format(
       "insert into jobs ({}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
-      "$15, $16, $17, $18, $19) on conflict (id) do nothing",
+      "$15, $16, $17, $18, $19, $20, $21) on conflict (id) do nothing",
       columns);
-  Batch batch{sql, 19, {}};
+  Batch batch{sql, 21, {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (const JobRow& row : rows) {
-    const std::array<Value, 19> values = {
+    const std::array<Value, 21> values = {
         whole(row.submit),
         row.id,
         row.name,
@@ -249,6 +252,8 @@ Batch insert_jobs(const std::vector<JobRow>& rows) {
         row.run_limit.ms,
         std::int64_t{row.pods},
         row.gpus.v,
+        number_or_null(row.exit_code),
+        row.reason,
     };
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }
@@ -258,12 +263,13 @@ Batch insert_jobs(const std::vector<JobRow>& rows) {
 Batch update_jobs(const std::vector<JobRow>& rows) {
   Batch batch{
       "update jobs set queue = $1, priority = $2, state = $3, attempt = $4, failures = $5, "
-      "cluster = $6, started = $7, finished = $8, why = $9 where submit = $10",
-      10,
+      "cluster = $6, started = $7, finished = $8, why = $9, exit_code = $10, reason = $11 "
+      "where submit = $12",
+      12,
       {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (const JobRow& row : rows) {
-    const std::array<Value, 10> values = {row.queue,
+    const std::array<Value, 12> values = {row.queue,
                                           std::int64_t{row.priority},
                                           model::to_text(row.state),
                                           std::int64_t{row.attempt},
@@ -272,6 +278,8 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
                                           time_or_null(row.started),
                                           time_or_null(row.finished),
                                           model::to_text(row.why),
+                                          number_or_null(row.exit_code),
+                                          row.reason,
                                           whole(row.submit)};
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }

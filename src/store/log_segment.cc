@@ -46,7 +46,7 @@ bool take_text(std::string_view& bytes, std::string& text) {
 }
 bool take_stream(std::string_view& bytes, ports::Stream& stream) {
   std::uint8_t number = 0;
-  if (!take(bytes, number) || number > 1) return false;
+  if (!take(bytes, number) || number > static_cast<std::uint8_t>(ports::Stream::Err)) return false;
   stream = static_cast<ports::Stream>(number);
   return true;
 }

@@ -88,8 +88,8 @@ void Projection::fold(std::uint64_t first) {
   for (Seen& seen : seen_) {
     if (!seen.is_new && !seen.differs) continue;
     JobRow& row = seen.row;
-    const std::array<std::string*, 6> texts = {&row.id,    &row.name,    &row.user,
-                                               &row.queue, &row.cluster, &row.payload};
+    const std::array<std::string*, 7> texts = {&row.id,      &row.name,    &row.user,  &row.queue,
+                                               &row.cluster, &row.payload, &row.reason};
     for (std::string* text : texts) *text = table_text(*text);
     (seen.is_new ? added_ : changed_).push_back(std::move(row));
   }

@@ -1,0 +1,140 @@
+#include "apps/muster/serve.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "apps/muster/serve/server.h"
+#include "config/config.h"
+
+namespace muster::app {
+namespace {
+
+struct ServeOptions {
+  std::string config;
+  std::string listen;
+  std::string data_dir;
+  std::string tls_cert;
+  std::string tls_key;
+  bool demo = false;
+};
+
+/// None, with the problems printed, if it cannot be used.
+std::optional<config::Config> configuration(const ServeOptions& options) {
+  std::string text;
+  std::string name = "the built-in configuration";
+  if (options.demo) text = config::demo_yaml();
+  if (!options.config.empty()) {
+    name = options.config;
+    std::ifstream in(options.config, std::ios::binary);
+    if (!in) {
+      fmt::print(stderr, "muster serve: cannot read {}\n", options.config);
+      return std::nullopt;
+    }
+    std::ostringstream all;
+    all << in.rdbuf();
+    text = all.str();
+  }
+  config::Checked checked = config::check(text);
+  for (const config::Problem& problem : checked.problems)
+    fmt::print(stderr, "{}\n", config::to_text(problem, name));
+  if (!checked.ok()) return std::nullopt;
+  config::Config& config = checked.config;
+  if (!options.listen.empty()) config.listen = options.listen;
+  if (!options.data_dir.empty()) config.data_dir = options.data_dir;
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    fmt::print(stderr, "muster serve: --tls-cert and --tls-key come together\n");
+    return std::nullopt;
+  }
+  if (!options.tls_cert.empty()) config.tls = config::Tls{options.tls_cert, options.tls_key};
+  return std::move(config);
+}
+
+std::string_view kind_text(config::ClusterType type) {
+  switch (type) {
+    case config::ClusterType::Local:
+      return "runs processes on this machine";
+    case config::ClusterType::Simulated:
+      return "simulated";
+    case config::ClusterType::Kubernetes:
+      break;
+  }
+  return "Kubernetes";
+}
+
+void say_hello(const config::Config& config, const std::string& url) {
+  fmt::print("muster serves at {}\n", url);
+  fmt::print("  data      {}\n", config.data_dir);
+  for (const config::Cluster& cluster : config.clusters)
+    fmt::print("  cluster   {} ({})\n", cluster.name, kind_text(cluster.type));
+  if (config.clusters.empty())
+    fmt::print("  no clusters: jobs wait until the configuration has one (or use --demo)\n");
+  fmt::print("\nTry, in another terminal:\n");
+  fmt::print("  export MUSTER_URL={}\n", url);
+  fmt::print("  muster run -- sh -c 'echo hello; exit 3'\n");
+  fmt::print("  muster submit --name train --gpus 8 --pods 4 -- sleep 60\n");
+  fmt::print("  muster list --all\n\n");
+  std::fflush(stdout);
+}
+
+/// The signals that main waits for; blocked in all threads.
+sigset_t waited_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, number);
+  return set;
+}
+
+int serve(const ServeOptions& options) {
+  std::optional<config::Config> config = configuration(options);
+  if (!config) return 1;
+  const sigset_t signals = waited_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::atomic<bool> failed{false};
+  Server server(*config, [&failed] {
+    failed = true;
+    ::kill(::getpid(), SIGTERM);
+  });
+  if (const Status started = server.start(); !started) {
+    fmt::print(stderr, "muster serve: {}\n", started.error().message);
+    return 1;
+  }
+  say_hello(*config, server.url());
+  while (true) {
+    int number = 0;
+    ::sigwait(&signals, &number);
+    if (number != SIGHUP) break;
+    const std::optional<config::Config> again = configuration(options);
+    const Status reloaded = again ? server.reload(*again) : Status(invalid("it has errors"));
+    if (!reloaded) fmt::print(stderr, "muster serve: not reloaded: {}\n", reloaded.error().message);
+  }
+  server.stop();
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  const auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand("serve", "run the server");
+  command->add_option("--config", options->config, "YAML file; none: SQLite in ./data");
+  command->add_option("--listen", options->listen, "address, instead of that in the file");
+  command->add_option("--data-dir", options->data_dir, "folder, instead of that in the file");
+  command->add_option("--tls-cert", options->tls_cert, "certificate chain, PEM");
+  command->add_option("--tls-key", options->tls_key, "its key, PEM");
+  command->add_flag("--demo", options->demo, "this machine and two simulated clusters");
+  command->callback([options] { std::exit(serve(*options)); });
+}
+
+}  // namespace muster::app

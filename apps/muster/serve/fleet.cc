@@ -1,0 +1,113 @@
+#include "apps/muster/serve/fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "clusters/local/local_cluster.h"
+#include "clusters/local/this_machine.h"
+#include "clusters/simulated/simulated_cluster.h"
+
+namespace muster::app {
+namespace {
+
+sched::NodeChoice choice_of(config::NodeChoice choice) {
+  switch (choice) {
+    case config::NodeChoice::Fgd:
+      return sched::NodeChoice::Fgd;
+    case config::NodeChoice::BestFit:
+      return sched::NodeChoice::BestFit;
+    case config::NodeChoice::Spread:
+      return sched::NodeChoice::Spread;
+    case config::NodeChoice::Worth:
+      break;
+  }
+  return sched::NodeChoice::Worth;
+}
+
+/// Takes a kind of cluster as a cluster.
+template <typename Kind>
+Result<std::unique_ptr<ports::Cluster>> as_cluster(Result<std::unique_ptr<Kind>> opened) {
+  if (!opened) return opened.error();
+  return std::unique_ptr<ports::Cluster>(std::move(*opened));
+}
+
+}  // namespace
+
+sched::Policy policy_of(const config::Config& config) {
+  const config::Scheduling& s = config.scheduling;
+  sched::Policy policy;
+  policy.node_choice = choice_of(s.node_choice);
+  const config::ScoreWeights& w = s.cluster_weights;
+  policy.cluster_weights = {w.fit, w.fragmentation, w.price, w.wait, w.data, w.spread, w.damage};
+  for (const auto& [type, weight] : s.gpu_weights) policy.gpu_weight_milli[type] = weight.v;
+  policy.half_life = s.half_life;
+  policy.reservation_depth = s.reservation_depth;
+  policy.default_run_time = s.default_run_time;
+  policy.evictions_per_round = s.evictions_per_round;
+  policy.start_retry_pause = s.start_retry_pause;
+  return policy;
+}
+
+Status Fleet::open(const config::Config& config) {
+  for (const config::Cluster& cluster : config.clusters) {
+    if (clusters_.contains(cluster.name)) continue;
+    auto opened = open_one(cluster);
+    if (!opened)
+      return Error{opened.error().fault,
+                   fmt::format("cluster {}: {}", cluster.name, opened.error().message)};
+    clusters_[cluster.name] = std::move(*opened);
+  }
+  return Ok{};
+}
+
+std::vector<std::unique_ptr<ports::Cluster>> Fleet::take_gone(const config::Config& config) {
+  std::vector<std::unique_ptr<ports::Cluster>> gone;
+  for (auto it = clusters_.begin(); it != clusters_.end();) {
+    const bool stays = std::any_of(config.clusters.begin(), config.clusters.end(),
+                                   [&](const auto& cluster) { return cluster.name == it->first; });
+    if (!stays) gone.push_back(std::move(it->second));
+    it = stays ? std::next(it) : clusters_.erase(it);
+  }
+  return gone;
+}
+
+std::map<std::string, ports::Cluster*> Fleet::clusters() const {
+  std::map<std::string, ports::Cluster*> all;
+  for (const auto& [name, cluster] : clusters_) all[name] = cluster.get();
+  return all;
+}
+
+Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& cluster) const {
+  const std::string place = data_dir_ + "/clusters/" + cluster.name;
+  switch (cluster.type) {
+    case config::ClusterType::Local: {
+      clusters::MachineOptions machine;
+      machine.slots = cluster.slots.value_or(0);
+      machine.gpu_type = cluster.gpu_type.value_or("slot");
+      machine.cpu = cluster.cpu.value_or(model::MilliCpu{0});
+      machine.memory = cluster.memory.value_or(model::Bytes{0});
+      auto node = clusters::this_machine(machine);
+      if (!node) return node.error();
+      clusters::LocalOptions options;
+      options.name = cluster.name;
+      options.directory = place;
+      options.node = std::move(*node);
+      return as_cluster(clusters::LocalCluster::open(std::move(options),
+                                                     {ports_.inbox, ports_.payloads, ports_.logs}));
+    }
+    case config::ClusterType::Simulated: {
+      clusters::SimulatedOptions options;
+      options.name = cluster.name;
+      options.nodes = config::node_specs(cluster);
+      options.file = place + ".runs";
+      options.run_time = cluster.run_time.value_or(minutes(1));
+      return as_cluster(
+          clusters::SimulatedCluster::open(std::move(options), {ports_.inbox, ports_.payloads}));
+    }
+    case config::ClusterType::Kubernetes:
+      break;
+  }
+  return invalid("type: this build has the kinds local and simulated");
+}
+
+}  // namespace muster::app

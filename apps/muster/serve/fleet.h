@@ -1,0 +1,47 @@
+// The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated.
+//
+// Thread contract: one thread, the one that serves signals.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "ports/cluster.h"
+#include "ports/inbox.h"
+#include "ports/log_sink.h"
+#include "ports/payloads.h"
+#include "sched/policy.h"
+
+namespace muster::app {
+
+class Fleet {
+ public:
+  struct Ports {
+    ports::Inbox& inbox;
+    ports::Payloads& payloads;
+    ports::LogSink& logs;
+  };
+  Fleet(std::string data_dir, Ports ports) : data_dir_(std::move(data_dir)), ports_(ports) {}
+
+  /// Opens those of the configuration that are not open. Errors name the cluster.
+  Status open(const config::Config& config);
+  /// Those that are open but not in the configuration: to be dropped when the loop has let go.
+  std::vector<std::unique_ptr<ports::Cluster>> take_gone(const config::Config& config);
+  std::map<std::string, ports::Cluster*> clusters() const;
+
+ private:
+  Result<std::unique_ptr<ports::Cluster>> open_one(const config::Cluster& cluster) const;
+
+  const std::string data_dir_;
+  Ports ports_;
+  std::map<std::string, std::unique_ptr<ports::Cluster>> clusters_;
+};
+
+/// `scheduling` of the configuration, as the planner takes it.
+sched::Policy policy_of(const config::Config& config);
+
+}  // namespace muster::app

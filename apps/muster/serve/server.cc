@@ -1,0 +1,245 @@
+#include "apps/muster/serve/server.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "clusters/clock.h"
+#include "config/config_diff.h"
+#include "store/file_log_store.h"
+#include "store/open.h"
+
+namespace muster::app {
+namespace {
+
+constexpr int worker_threads = 4;
+constexpr std::size_t worker_tasks = 20'000;
+constexpr std::chrono::seconds house_pause{60};
+
+std::string local_user() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr && entry->pw_name[0] != '\0' ? entry->pw_name : "local";
+}
+
+bool is_loopback(const net::Address& address) {
+  return !address.unix_path.empty() || address.host == "localhost" || address.host == "::1" ||
+         address.host.starts_with("127.");
+}
+
+std::string applied_file(const std::string& data_dir) { return data_dir + "/applied.yaml"; }
+
+}  // namespace
+
+Server::Server(config::Config config, std::function<void()> on_end)
+    : config_(std::move(config)), on_end_(std::move(on_end)), log_(config_.log) {}
+
+Server::~Server() { stop(); }
+
+Status Server::start() {
+  for (Status (Server::*step)() : {&Server::open_data, &Server::open_store}) {
+    if (Status status = (this->*step)(); !status) return status;
+  }
+  make_runner();
+  fleet_ =
+      std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_keeper_});
+  if (Status status = fleet_->open(config_); !status) return status;
+  const Status begun = runner_->start(
+      fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
+  if (!begun) return begun;
+  remember_config();
+  make_api();
+  if (Status status = listen(); !status) return status;
+  housekeeper_ = std::thread([this] { keep_house(); });
+  return Ok{};
+}
+
+Status Server::open_data() {
+  std::error_code wrong;
+  data_dir_ = std::filesystem::absolute(config_.data_dir, wrong).lexically_normal().string();
+  std::filesystem::create_directories(data_dir_ + "/clusters", wrong);
+  if (wrong)
+    return invalid(fmt::format("data_dir: cannot make {}: {}", data_dir_, wrong.message()));
+  std::filesystem::permissions(data_dir_, std::filesystem::perms::owner_all, wrong);
+  lock_ = clusters::Fd(::open((data_dir_ + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  if (lock_.get() < 0) return invalid(fmt::format("data_dir: cannot write in {}", data_dir_));
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{Fault::Conflict,
+                 fmt::format("data_dir: another server uses {}; stop it or name another folder "
+                             "with --data-dir",
+                             data_dir_)};
+  return Ok{};
+}
+
+Status Server::open_store() {
+  const std::string file =
+      config_.store.sqlite.empty() ? data_dir_ + "/muster.db" : config_.store.sqlite;
+  auto opened = config_.store.postgres.empty() ? store::open_sqlite(file)
+                                               : store::open_postgres(config_.store.postgres);
+  if (!opened) return opened.error();
+  store_ = std::move(*opened);
+  logs_ =
+      std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
+  log_keeper_ = std::make_unique<LogKeeper>(*logs_);
+  payloads_ = std::make_unique<JobPayloads>(*store_);
+  return Ok{};
+}
+
+void Server::make_runner() {
+  events_ = std::make_unique<api::EventHub>(*store_, api::EventHub::Options{});
+  control::RunnerOptions options;
+  options.inbox_most = static_cast<std::size_t>(config_.limits.inbox);
+  options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
+  options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
+  options.clock = clusters::wall_now;
+  options.publish = [this](const control::StepReport& report, const sched::World& world) {
+    events_->publish(report, world);
+  };
+  options.say = [this](const std::string& text) { log_.warn(text); };
+  options.on_end = [this](const Error& error) {
+    log_.error(error.message);
+    on_end_();
+  };
+  runner_ = std::make_unique<control::Runner>(*store_, policy_of(config_), std::move(options));
+}
+
+/// What the books still need of the configuration: what changed since the last start.
+std::vector<model::EventBody> Server::first_events(const sched::World& world) const {
+  std::vector<model::EventBody> events;
+  std::ifstream in(applied_file(data_dir_), std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const config::Checked applied = config::check(text.str());
+  bool is_known = in.is_open() && applied.ok();
+  for (const model::QueueSpec& spec : config::queue_specs(applied.config)) {
+    const sched::QueueId id = world.quota.find(spec.name);
+    is_known = is_known && !id.is_none();
+  }
+  return is_known ? config::diff(applied.config, config_).events : config::events_of(config_);
+}
+
+void Server::remember_config() const {
+  const std::string file = applied_file(data_dir_);
+  {
+    std::ofstream out(file + ".new", std::ios::binary);
+    out << config::to_yaml(config_);
+  }
+  std::error_code wrong;
+  std::filesystem::rename(file + ".new", file, wrong);
+  if (wrong) log_.warn(fmt::format("cannot write {}: {}", file, wrong.message()));
+}
+
+void Server::make_api() {
+  workers_ = std::make_unique<api::Workers>(worker_threads, worker_tasks);
+  submitter_ = std::make_unique<api::Submitter>(
+      *store_, runner_->requests(), clusters::wall_now,
+      api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox)});
+  follower_ = std::make_unique<api::LogFollower>(*store_, *logs_);
+  api::Settings settings;
+  settings.version = "0.1.0";
+  settings.default_queue = config_.defaults.queue;
+  settings.default_priority = config_.defaults.priority;
+  settings.jobs_per_submit = static_cast<std::size_t>(config_.limits.jobs_per_submit);
+  settings.request_bytes = static_cast<std::size_t>(config_.limits.request_bytes.v);
+  settings.waiting_jobs = config_.limits.waiting_jobs;
+  const auto identify = [user = local_user()](const net::Request& request) {
+    if (request.is_loopback) return api::Caller{user};
+    return api::Caller{"", 401, "a bearer token is needed: set MUSTER_TOKEN"};
+  };
+  backend_ = std::make_unique<api::Backend>(api::Backend{
+      *store_, *logs_, *runner_, *workers_, *submitter_, *events_, *follower_, settings,
+      clusters::wall_now, identify, [] { return std::optional<std::string>{}; }});
+  api::add_submit_routes(router_, *backend_);
+  api::add_job_routes(router_, *backend_);
+  api::add_log_routes(router_, *backend_);
+  api::add_event_routes(router_, *backend_);
+  api::add_server_routes(router_, *backend_);
+}
+
+Status Server::listen() {
+  auto address = net::parse_address(config_.listen, "listen");
+  if (!address) return address.error();
+  if (!is_loopback(*address))
+    return invalid(
+        fmt::format("listen: {} can be reached by others, and there are no tokens; use "
+                    "127.0.0.1:{}",
+                    config_.listen, address->port));
+  net::ServerOptions options;
+  options.listen = {*address};
+  if (config_.tls)
+    options.tls =
+        net::TlsServerOptions{.cert_file = config_.tls->cert, .key_file = config_.tls->key};
+  options.body_bytes_max = static_cast<std::uint64_t>(config_.limits.request_bytes.v);
+  options.connections_max = config_.limits.connections;
+  auto started = net::HttpServer::start(std::move(options), api::guard(router_, *backend_));
+  if (!started) return started.error();
+  http_ = std::move(*started);
+  return Ok{};
+}
+
+Status Server::reload(const config::Config& config) {
+  const config::Diff diff = config::diff(config_, config);
+  if (diff.empty()) {
+    log_.info("reload: nothing changed");
+    return Ok{};
+  }
+  if (Status status = fleet_->open(config); !status) return status;
+  for (const std::string& line : diff.lines) log_.info("reload: " + line);
+  for (const std::string& line : diff.restart) log_.warn("reload: needs a restart: " + line);
+  for (const model::EventBody& body : diff.events) {
+    const Status put = runner_->inbox().put({Time{0}, body});
+    if (!put) return put;
+  }
+  const std::shared_ptr gone =
+      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(config));
+  runner_->reload(policy_of(config), fleet_->clusters(), [gone] { gone->clear(); });
+  config_ = config;
+  remember_config();
+  if (config_.tls) return http_->reload_tls();
+  return Ok{};
+}
+
+void Server::keep_house() {
+  std::unique_lock lock(house_mutex_);
+  while (!house_changed_.wait_for(lock, house_pause, [this] { return stopping_; })) {
+    lock.unlock();
+    const config::Retention& keep = config_.retention;
+    ports::Limits limits;
+    limits.finished_jobs = keep.finished_jobs;
+    limits.finished_jobs_most = static_cast<std::uint64_t>(keep.finished_jobs_max);
+    limits.audit = keep.audit;
+    const auto removed = store_->retain(clusters::wall_now(), limits);
+    if (!removed) log_.warn("retention: " + removed.error().message);
+    ports::LogLimits log_limits;
+    log_limits.age = keep.logs;
+    log_limits.total_bytes = static_cast<std::uint64_t>(keep.logs_max.v);
+    const auto bytes = logs_->retain(clusters::wall_now(), log_limits);
+    if (!bytes) log_.warn("retention of logs: " + bytes.error().message);
+    lock.lock();
+  }
+}
+
+/// In the order in which the parts stop asking each other.
+void Server::stop() {
+  {
+    const std::lock_guard lock(house_mutex_);
+    stopping_ = true;
+  }
+  house_changed_.notify_all();
+  if (housekeeper_.joinable()) housekeeper_.join();
+  if (http_) http_->stop();
+  if (submitter_) submitter_->stop();
+  if (runner_) runner_->stop();
+  if (workers_) workers_->stop();
+  if (follower_) follower_->stop();
+  if (events_) events_->stop();
+  fleet_.reset();
+}
+
+}  // namespace muster::app

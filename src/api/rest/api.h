@@ -1,0 +1,79 @@
+// The REST API of Muster: /api/muster/v1, described by docs/openapi.json, with /healthz and /readyz
+// beside it. This header is where its parts meet: what the handlers reach (Backend), and the
+// functions that add their routes, one per subject.
+//
+// Handlers run on the network's threads and never wait there: what asks the store goes to the
+// workers, what asks the live world to the loop (control/requests.h, control/reads.h).
+//
+// Thread contract: everything in Backend may be used from any thread and outlives the handler.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "api/rest/event_hub.h"
+#include "api/rest/log_follower.h"
+#include "api/rest/submitter.h"
+#include "api/rest/workers.h"
+#include "base/time.h"
+#include "control/reads.h"
+#include "control/requests.h"
+#include "control/runner.h"
+#include "net/http.h"
+#include "net/router.h"
+#include "ports/log_store.h"
+#include "ports/store.h"
+
+namespace muster::api {
+
+/// Who sends a request, or why it is not let in.
+struct Caller {
+  std::string user;
+  int refused = 0;  // 401 or 403; 0: let in
+  std::string message = {};
+};
+
+struct Settings {
+  std::string version;
+  std::string default_queue = "default";
+  int default_priority = 50;
+  std::size_t jobs_per_submit = 1000;
+  std::size_t request_bytes = std::size_t{16} << 20;
+  std::int64_t waiting_jobs = 2'000'000;
+};
+
+struct Backend {
+  ports::Store& store;
+  ports::LogStore& logs;
+  control::Runner& runner;
+  Workers& workers;
+  Submitter& submitter;
+  EventHub& events;
+  LogFollower& follower;
+  Settings settings;
+  std::function<Time()> clock;
+  std::function<Caller(const net::Request&)> identify;
+  /// What the server waits for; none: it is ready.
+  std::function<std::optional<std::string>()> not_ready;
+};
+
+/// Runs on a worker; a 503 if too many tasks wait.
+void on_worker(Backend& backend, const net::Request& request, const net::Responder& responder,
+               std::function<net::Response()> work);
+/// Asks the live world, on the loop's thread; the text is the JSON of a 200.
+void on_loop(Backend& backend, const net::Request& request, const net::Responder& responder,
+             control::ReadAsk ask);
+
+void add_job_routes(net::Router& router, Backend& backend);
+void add_submit_routes(net::Router& router, Backend& backend);
+void add_log_routes(net::Router& router, Backend& backend);
+void add_event_routes(net::Router& router, Backend& backend);
+void add_server_routes(net::Router& router, Backend& backend);
+
+/// Lets nobody in without a user, but for /healthz and /readyz; then the router. Both must outlive
+/// the server.
+net::Handler guard(const net::Router& router, Backend& backend);
+
+}  // namespace muster::api

@@ -1,0 +1,185 @@
+#include "api/rest/event_hub.h"
+
+#include <chrono>
+#include <utility>
+
+#include "net/sse.h"
+#include "view/event_json.h"
+
+namespace muster::api {
+namespace {
+
+constexpr int readers = 2;
+constexpr std::size_t replays_most = 10'000;
+constexpr std::size_t pending_most = 512 * 1024;  // of a client that reads the past
+
+}  // namespace
+
+EventHub::EventHub(const ports::Store& store, Options options)
+    : store_(store), options_(options), last_(store.last()), readers_(readers, replays_most) {
+  thread_ = std::thread([this] { run(); });
+}
+
+EventHub::~EventHub() { stop(); }
+
+void EventHub::stop() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    stopping_ = true;
+  }
+  queued_.notify_all();
+  readers_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void EventHub::publish(const control::StepReport& report, const sched::World& world) {
+  const auto state_of = [&](const model::EventBody& body) -> std::optional<model::JobState> {
+    if (const auto state = view::state_after(body)) return state;
+    const std::string* job = model::job_of(body);
+    if (job == nullptr) return std::nullopt;
+    const sched::JobSlot slot = world.find_job(*job);
+    if (slot.is_none()) return std::nullopt;
+    return world.job(slot).state;
+  };
+  std::size_t books = 0;
+  for (const model::Event& event : report.events) books += control::is_sight(event.body) ? 0 : 1;
+  std::uint64_t sequence = report.events_sequence - books;
+  const std::lock_guard lock(queue_mutex_);
+  if (queue_.size() + report.events.size() + report.decisions.size() > options_.queued_most) {
+    overflowed_ = true;
+    queued_.notify_one();
+    return;
+  }
+  for (const model::Event& event : report.events) {
+    const bool sight = control::is_sight(event.body);
+    if (!sight) ++sequence;
+    if (view::event_kind(event.body).empty()) continue;
+    queue_.push_back({sequence, sight, state_of(event.body), event});
+  }
+  for (const model::Decision& decision : report.decisions) {
+    const model::EventBody body = model::to_event(decision);
+    queue_.push_back({++sequence, false, state_of(body), {report.now, body}});
+  }
+  queued_.notify_one();
+}
+
+void EventHub::run() {
+  while (true) {
+    std::deque<Published> batch;
+    bool overflowed = false;
+    {
+      std::unique_lock lock(queue_mutex_);
+      queued_.wait(lock, [this] { return stopping_ || overflowed_ || !queue_.empty(); });
+      if (stopping_) return;
+      batch.swap(queue_);
+      std::swap(overflowed, overflowed_);
+    }
+    for (const Published& published : batch) {
+      Kept kept = kept_of(published.event, published.sequence, published.state);
+      const std::lock_guard lock(mutex_);
+      if (!published.is_sight && published.sequence != last_ + 1) kept_.clear();
+      send(kept);
+      if (published.is_sight) continue;
+      last_ = published.sequence;
+      kept_.push_back(std::move(kept));
+      if (kept_.size() > options_.kept) kept_.pop_front();
+    }
+    if (overflowed) {  // there is a gap now: everybody resumes over the journal
+      const std::lock_guard lock(mutex_);
+      all_.clear();
+      by_job_.clear();
+      kept_.clear();
+    }
+  }
+}
+
+EventHub::Kept EventHub::kept_of(const model::Event& event, std::uint64_t sequence,
+                                 std::optional<model::JobState> state) {
+  const std::string* job = model::job_of(event.body);
+  const std::string_view kind = view::event_kind(event.body);
+  return {sequence, job == nullptr ? "" : *job, kind,
+          net::share(net::to_text(net::SseEvent{fmt::format("{}", sequence), std::string(kind),
+                                                view::event_json(event, sequence, state)}))};
+}
+
+bool EventHub::wants(const EventFilter& filter, const Kept& kept) {
+  return (filter.job.empty() || filter.job == kept.job) &&
+         (filter.kinds.empty() || filter.kinds.contains(std::string(kept.kind)));
+}
+
+void EventHub::send(const Kept& kept) {
+  const auto to = [&](std::list<Listener>& listeners) {
+    std::erase_if(listeners, [&](const Listener& listener) {
+      return wants(listener.filter, kept) ? !listener.stream.send(kept.bytes)
+                                          : !listener.stream.is_open();
+    });
+  };
+  to(all_);
+  if (kept.job.empty()) return;
+  const auto it = by_job_.find(kept.job);
+  if (it == by_job_.end()) return;
+  to(it->second);
+  if (it->second.empty()) by_job_.erase(it);
+}
+
+void EventHub::listen(Listen what, std::function<net::Stream()> begin_stream,
+                      std::function<void(const Error&)> refuse) {
+  std::uint64_t first_kept = 0;
+  std::uint64_t from = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    from = what.from.value_or(last_ + 1);
+    first_kept = kept_.empty() ? last_ + 1 : kept_.front().sequence;
+  }
+  if (from >= first_kept) {
+    begin(what, from, begin_stream());
+    return;
+  }
+  const bool taken = readers_.post([this, what = std::move(what), from, first_kept,
+                                    begin_stream = std::move(begin_stream), refuse] {
+    // Whether the journal goes back so far is known with its first entry.
+    std::optional<net::Stream> stream;
+    const auto each = [&](const ports::Entry& entry) {
+      if (!stream) stream.emplace(begin_stream());
+      if (entry.sequence >= first_kept || !stream->is_open()) return;
+      const Kept kept = kept_of(entry.event, entry.sequence, view::state_after(entry.event.body));
+      if (wants(what.filter, kept)) stream->send(kept.bytes);
+      while (stream->pending_bytes() > pending_most && stream->is_open())
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
+    const Status read = store_.read(from, each);
+    if (!read && !stream) {
+      refuse(read.error());
+      return;
+    }
+    if (!read) return;
+    begin(what, first_kept, stream ? *stream : begin_stream());
+  });
+  if (!taken) refuse({Fault::Unavailable, "too many read the past of the journal: come again"});
+}
+
+/// From memory, and from then on live. If memory does not go back so far any more the stream ends,
+/// and the client resumes.
+void EventHub::begin(const Listen& what, std::uint64_t from, const net::Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t first_kept = kept_.empty() ? last_ + 1 : kept_.front().sequence;
+  if (from < first_kept) return stream.finish();
+  for (const Kept& kept : kept_) {
+    if (kept.sequence >= from && wants(what.filter, kept)) stream.send(kept.bytes);
+  }
+  if (!what.follow) return stream.finish();
+  if (what.filter.job.empty()) {
+    all_.push_back({what.filter, stream});
+  } else {
+    by_job_[what.filter.job].push_back({what.filter, stream});
+  }
+}
+
+std::size_t EventHub::listeners() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = all_.size();
+  for (const auto& [job, listeners] : by_job_) count += listeners.size();
+  return count;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,59 @@
+// GET /events.
+#include <utility>
+
+#include "api/rest/answers.h"
+#include "api/rest/api.h"
+#include "base/text.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::int64_t sequence_most = std::int64_t{1} << 60;
+
+Result<Listen> listen_of(const net::Request& request) {
+  Listen what;
+  what.filter.job = request.query_value("job");
+  if (const std::string_view kinds = request.query_value("kind"); !kinds.empty()) {
+    for (const std::string_view kind : split(kinds, ',')) what.filter.kinds.emplace(kind);
+  }
+  const auto follow = query_bool(request, "follow", true);
+  if (!follow) return follow.error();
+  what.follow = *follow;
+  const auto from = query_int(request, "from", 1, sequence_most, 0);
+  if (!from) return from.error();
+  if (*from > 0) what.from = static_cast<std::uint64_t>(*from);
+  if (const std::string_view last = request.headers.get("Last-Event-ID"); !last.empty()) {
+    const auto after = parse_int(last, "last_event_id", 0, sequence_most);
+    if (!after) return after.error();
+    what.from = static_cast<std::uint64_t>(*after) + 1;
+  }
+  return what;
+}
+
+}  // namespace
+
+void add_event_routes(net::Router& router, Backend& backend) {
+  router.add("GET", "/api/muster/v1/events",
+             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
+               auto what = listen_of(request);
+               if (!what) {
+                 responder.send(fail(request, what.error()));
+                 return;
+               }
+               net::Request short_request;
+               short_request.id = request.id;
+               backend.events.listen(
+                   std::move(*what), [responder] { return responder.event_stream(); },
+                   [responder, short_request](const Error& error) {
+                     const bool gone = error.fault == Fault::NotFound;
+                     responder.send(gone ? fail(short_request,
+                                                {.status = 410,
+                                                 .message = error.message,
+                                                 .field = "from",
+                                                 .fix = "list the jobs, then listen from now on"})
+                                         : fail(short_request, error));
+                   });
+             }));
+}
+
+}  // namespace muster::api

@@ -1,0 +1,285 @@
+// Jobs: list, show, change, cancel, hold, release.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <utility>
+
+#include "api/rest/answers.h"
+#include "api/rest/api.h"
+#include "base/text.h"
+#include "view/event_json.h"
+
+namespace muster::api {
+namespace {
+
+namespace json = boost::json;
+using model::JobState;
+
+// ---- list
+
+Result<std::vector<JobState>> states_of(std::string_view text) {
+  std::vector<JobState> states;
+  if (text.empty()) return states;
+  for (const std::string_view word : split(text, ',')) {
+    const auto all = model::all_states();
+    const auto it = std::find_if(all.begin(), all.end(), [&](JobState state) {
+      return net::equals_ignoring_case(model::to_text(state), word);
+    });
+    if (it == all.end())
+      return invalid(
+          fmt::format("state: \"{}\" is none of Held, Waiting, Starting, Running, "
+                      "Stopping, Succeeded, Failed, Cancelled",
+                      word));
+    states.push_back(*it);
+  }
+  return states;
+}
+
+net::Response list(const Backend& backend, const net::Request& request) {
+  auto states = states_of(request.query_value("state"));
+  if (!states) return fail(request, states.error());
+  const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
+  if (!limit) return fail(request, limit.error());
+  const auto before = query_cursor(request);
+  if (!before) return fail(request, before.error());
+  const ports::JobFilter filter{std::move(*states), std::string(request.query_value("queue")),
+                                std::string(request.query_value("user")),
+                                std::string(request.query_value("cluster")),
+                                std::string(request.query_value("name"))};
+  const auto page = backend.store.jobs(filter, *before, static_cast<std::size_t>(*limit));
+  if (!page) return fail(request, page.error());
+  std::string out = "{\"jobs\":[";
+  for (std::size_t i = 0; i < page->jobs.size(); ++i) {
+    if (i > 0) out += ',';
+    out += view::job_row_json(page->jobs[i]);
+  }
+  out += fmt::format("],\"next\":{}}}", next_json(page->next));
+  return net::json_response(200, std::move(out));
+}
+
+// ---- show
+
+/// A JSON object with more members at its end.
+std::string with_members(std::string object, const std::string& members) {
+  object.pop_back();
+  return object + members + "}";
+}
+
+std::string placement_json(const sched::World& world, const sched::Active& active) {
+  json::array pods;
+  for (const sched::PodOn& pod : active.pods) {
+    const model::NodeSpec& node = world.fleet.node(pod.node).spec;
+    json::object place{{"set", pod.set}, {"node", node.name}};
+    if (pod.devices != 0) {
+      json::array devices;
+      for (int bit = 0; bit < 32; ++bit) {
+        if ((pod.devices >> bit) & 1u) devices.emplace_back(bit);
+      }
+      place["gpu_type"] = node.gpu_type;
+      place["devices"] = std::move(devices);
+      place["each"] = model::quantity_text(pod.each, model::Scale::Milli);
+    }
+    pods.push_back(std::move(place));
+  }
+  return json::serialize(json::object{{"cluster", world.fleet.cluster(active.cluster).spec.name},
+                                      {"pods", std::move(pods)}});
+}
+
+std::string document_of(const Backend& backend, const model::JobRow& row) {
+  if (row.payload.empty()) return "";
+  const auto document = backend.store.payload(row.payload);
+  return document ? ",\"document\":" + *document : "";
+}
+
+/// The row and the document from the store, the placement of one that is active from the world.
+void show(Backend& backend, const net::Request& request, const net::Responder& responder) {
+  const auto row = backend.store.job(request.param("job"));
+  if (!row) {
+    responder.send(fail(request, row.error()));
+    return;
+  }
+  std::string text = with_members(view::job_row_json(*row), document_of(backend, *row));
+  if (!model::is_active(row->state)) {
+    responder.send(net::json_response(200, with_members(std::move(text), ",\"placement\":null")));
+    return;
+  }
+  on_loop(backend, request, responder,
+          [id = row->id, text](const sched::World& world, sched::Agenda&, const sched::Policy&,
+                               Time) -> Result<std::string> {
+            const sched::JobSlot slot = world.find_job(id);
+            const bool placed = !slot.is_none() && world.job(slot).active != nullptr;
+            return with_members(
+                text, ",\"placement\":" +
+                          (placed ? placement_json(world, *world.job(slot).active) : "null"));
+          });
+}
+
+// ---- change
+
+/// What a verb does to a job in this state: the events, or why not.
+using Change =
+    std::function<Result<std::vector<model::EventBody>>(const sched::World&, const sched::Job&)>;
+
+Error conflict(const sched::Job& job, std::string_view what) {
+  return {Fault::Conflict,
+          fmt::format("job {} is {}: {}", job.id, model::to_text(job.state), what)};
+}
+
+/// Answers with the job's row once the change is durable.
+void change(Backend& backend, const net::Request& request, const net::Responder& responder,
+            std::string verb, std::string detail, Change work) {
+  const std::string id(request.param("job"));
+  net::Request short_request;
+  short_request.id = request.id;
+  ports::AuditRow audit{
+      0, {}, user_of(request), request.id, std::move(verb), id, std::move(detail)};
+  const auto ask = [id, audit = std::move(audit), work = std::move(work)](
+                       const sched::World& world, Time) -> Result<control::Asked> {
+    const sched::JobSlot slot = world.find_job(id);
+    if (slot.is_none()) return Error{Fault::NotFound, fmt::format("there is no job {}", id)};
+    auto events = work(world, world.job(slot));
+    if (!events) return events.error();
+    control::Asked asked;
+    if (!events->empty()) asked.audit.push_back(audit);
+    asked.events = std::move(*events);
+    return asked;
+  };
+  const auto done = [&backend, id, responder,
+                     short_request](const Result<control::Answer>& answer) {
+    if (!answer) {
+      responder.send(fail(short_request, answer.error()));
+      return;
+    }
+    on_worker(backend, short_request, responder, [&backend, id, short_request] {
+      const auto row = backend.store.job(id);
+      return row ? net::json_response(200, view::job_row_json(*row))
+                 : fail(short_request, row.error());
+    });
+  };
+  using Put = control::Requests::Put;
+  const Put put = backend.runner.requests().put({ask, done});
+  if (put == Put::Taken) return;
+  responder.send(fail(request, {.status = put == Put::Full ? 429 : 503,
+                                .message = put == Put::Full ? "too many requests wait"
+                                                            : "the store takes no writes",
+                                .fix = "ask again later",
+                                .retry_after_s = 1}));
+}
+
+using Events = Result<std::vector<model::EventBody>>;
+std::vector<model::EventBody> one(model::EventBody body) {
+  std::vector<model::EventBody> events;
+  events.push_back(std::move(body));
+  return events;
+}
+
+Events cancel(const sched::World&, const sched::Job& job) {
+  if (model::is_final(job.state)) return std::vector<model::EventBody>{};
+  return one(model::JobCancelled{job.id});
+}
+Events hold(const sched::World&, const sched::Job& job) {
+  if (job.state == JobState::Held) return std::vector<model::EventBody>{};
+  if (job.state != JobState::Waiting) return conflict(job, "only a waiting job can be held");
+  return one(model::JobHeld{job.id});
+}
+Events release(const sched::World&, const sched::Job& job) {
+  if (job.state == JobState::Waiting) return std::vector<model::EventBody>{};
+  if (job.state != JobState::Held) return conflict(job, "only a held job can be released");
+  return one(model::JobReleased{job.id});
+}
+
+/// What PATCH asks for.
+struct Patch {
+  std::optional<int> priority;
+  std::optional<std::string> queue;
+};
+
+Result<Patch> patch_of(const std::string& body) {
+  boost::system::error_code wrong;
+  const json::value value = json::parse(body, wrong);
+  const json::object* object = value.if_object();
+  if (wrong || object == nullptr)
+    return invalid("the body is not a JSON object with priority or queue");
+  Patch patch;
+  for (const auto& [name, field] : *object) {
+    if (name == "priority") {
+      const std::int64_t* number = field.if_int64();
+      if (number == nullptr || *number < model::priority_min || *number > model::priority_max)
+        return invalid(fmt::format("priority: not a number from {} to {}", model::priority_min,
+                                   model::priority_max));
+      patch.priority = static_cast<int>(*number);
+    } else if (name == "queue") {
+      if (!field.is_string() || field.get_string().empty())
+        return invalid("queue: not the name of a queue");
+      patch.queue = std::string(field.get_string());
+    } else {
+      return invalid(fmt::format("{}: a job's priority and queue can be changed, nothing else",
+                                 std::string(name)));
+    }
+  }
+  if (!patch.priority && !patch.queue) return invalid("priority: neither it nor queue is given");
+  return patch;
+}
+
+Events apply_patch(const Patch& patch, const sched::World& world, const sched::Job& job) {
+  if (model::is_final(job.state)) return conflict(job, "it cannot be changed any more");
+  std::vector<model::EventBody> events;
+  if (patch.queue) {
+    const sched::QueueId queue = world.quota.find(*patch.queue);
+    if (queue.is_none() || !world.quota[queue].alive)
+      return invalid(fmt::format("queue: there is no queue \"{}\"", *patch.queue));
+    if (job.active) return conflict(job, "its queue can be changed while it waits only");
+    if (queue != job.queue) events.emplace_back(model::QueueChanged{job.id, *patch.queue});
+  }
+  if (patch.priority && *patch.priority != job.priority)
+    events.emplace_back(model::PriorityChanged{job.id, *patch.priority});
+  return events;
+}
+
+void patch_job(Backend& backend, const net::Request& request, const net::Responder& responder) {
+  const auto patch = patch_of(request.body);
+  if (!patch) {
+    responder.send(fail(request, patch.error()));
+    return;
+  }
+  std::string detail;
+  if (patch->priority) detail += fmt::format("priority {}", *patch->priority);
+  if (patch->queue) detail += fmt::format("{}queue {}", detail.empty() ? "" : ", ", *patch->queue);
+  change(backend, request, responder, "change", std::move(detail),
+         [patch = *patch](const sched::World& world, const sched::Job& job) {
+           return apply_patch(patch, world, job);
+         });
+}
+
+}  // namespace
+
+void add_job_routes(net::Router& router, Backend& backend) {
+  const std::string jobs = "/api/muster/v1/jobs";
+  router.add("GET", jobs, net::Handler([&backend](net::Request request, net::Responder responder) {
+               const auto shared = std::make_shared<net::Request>(std::move(request));
+               on_worker(backend, *shared, responder,
+                         [&backend, shared] { return list(backend, *shared); });
+             }));
+  router.add("GET", jobs + "/{job}",
+             net::Handler([&backend](net::Request request, net::Responder responder) {
+               const auto shared = std::make_shared<net::Request>(std::move(request));
+               const bool taken = backend.workers.post(
+                   [&backend, shared, responder] { show(backend, *shared, responder); });
+               if (!taken)
+                 responder.send(fail(*shared, Error{Fault::Unavailable, "too many requests wait"}));
+             }));
+  router.add("PATCH", jobs + "/{job}",
+             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
+               patch_job(backend, request, responder);
+             }));
+  const std::pair<const char*, Events (*)(const sched::World&, const sched::Job&)> verbs[] = {
+      {"cancel", cancel}, {"hold", hold}, {"release", release}};
+  for (const auto& [verb, work] : verbs) {
+    router.add("POST", fmt::format("{}/{{job}}/{}", jobs, verb),
+               net::Handler([&backend, verb, work](const net::Request& request,
+                                                   const net::Responder& responder) {
+                 change(backend, request, responder, verb, "", work);
+               }));
+  }
+}
+
+}  // namespace muster::api

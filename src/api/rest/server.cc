@@ -1,0 +1,90 @@
+// The server itself: health, readiness, who the caller is, documents, audit.
+#include <boost/json.hpp>
+#include <utility>
+
+#include "api/rest/answers.h"
+#include "api/rest/api.h"
+#include "api/rest/openapi.h"
+#include "config/config.h"
+#include "config/job_file.h"
+#include "view/event_json.h"
+
+namespace muster::api {
+namespace {
+
+namespace json = boost::json;
+
+net::Response audit(const Backend& backend, const net::Request& request) {
+  const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
+  if (!limit) return fail(request, limit.error());
+  const auto before = query_cursor(request);
+  if (!before) return fail(request, before.error());
+  const auto page = backend.store.audit(*before, static_cast<std::size_t>(*limit));
+  if (!page) return fail(request, page.error());
+  json::array rows;
+  for (const ports::AuditRow& row : page->rows) {
+    rows.push_back(json::object{{"number", row.number},
+                                {"at_ms", row.at.ms},
+                                {"user", row.user},
+                                {"request_id", row.request},
+                                {"verb", row.verb},
+                                {"object", row.object},
+                                {"detail", row.detail}});
+  }
+  return net::json_response(200, fmt::format("{{\"rows\":{},\"next\":{}}}", json::serialize(rows),
+                                             next_json(page->next)));
+}
+
+net::Response info(const Backend& backend, const net::Request& request) {
+  const Settings& s = backend.settings;
+  return net::json_response(
+      200,
+      json::serialize(json::object{{"version", s.version},
+                                   {"user", view::valid_utf8(user_of(request))},
+                                   {"now_ms", backend.clock().ms},
+                                   {"limits", json::object{{"jobs_per_submit", s.jobs_per_submit},
+                                                           {"request_bytes", s.request_bytes}}},
+                                   {"defaults", json::object{{"queue", s.default_queue},
+                                                             {"priority", s.default_priority}}}}));
+}
+
+net::Response ready(const Backend& backend) {
+  std::optional<std::string> waits = backend.not_ready();
+  if (!waits && !backend.runner.requests().store_ok()) waits = "the store takes no writes";
+  net::Response response = net::json_response(
+      waits ? 503 : 200,
+      json::serialize(json::object{{"ready", !waits}, {"text", waits.value_or("ready")}}));
+  if (waits) response.headers.set("Retry-After", "1");
+  return response;
+}
+
+net::AnswerNow document(std::string text) {
+  return [bytes = net::share(std::move(text))](const net::Request&) {
+    return net::json_response(200, bytes);
+  };
+}
+
+}  // namespace
+
+void add_server_routes(net::Router& router, Backend& backend) {
+  router.add("GET", "/healthz", net::AnswerNow([](const net::Request&) {
+               return net::Response{200, {{"Content-Type", "text/plain"}}, "ok\n"};
+             }));
+  router.add("GET", "/readyz",
+             net::AnswerNow([&backend](const net::Request&) { return ready(backend); }));
+  const std::string base = "/api/muster/v1";
+  router.add("GET", base + "/info", net::AnswerNow([&backend](const net::Request& request) {
+               return info(backend, request);
+             }));
+  router.add("GET", base + "/openapi.json", document(std::string(openapi_json())));
+  router.add("GET", base + "/schemas/job.json", document(config::job_schema()));
+  router.add("GET", base + "/schemas/config.json", document(config::config_schema()));
+  router.add("GET", base + "/audit",
+             net::Handler([&backend](net::Request request, net::Responder responder) {
+               const auto shared = std::make_shared<net::Request>(std::move(request));
+               on_worker(backend, *shared, responder,
+                         [&backend, shared] { return audit(backend, *shared); });
+             }));
+}
+
+}  // namespace muster::api

@@ -1,0 +1,253 @@
+#include "api/rest/submitter.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::size_t batch_jobs = 10'000;
+constexpr std::size_t known_bytes_most = std::size_t{64} << 20;
+constexpr Duration known_for = minutes(20);  // less than unnamed payloads are kept
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+std::string known_queues(const sched::World& world, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const sched::QueueId id : world.quota.by_name()) {
+    if (world.quota[id].alive) names.push_back(world.quota[id].name);
+  }
+  const std::string near = nearest(name, names);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+}
+
+Status check_job(const sched::World& world, const model::JobSpec& spec,
+                 const std::set<std::string>& together) {
+  std::vector<std::string> queues = spec.extra_queues;
+  queues.push_back(spec.queue);
+  for (const std::string& queue : queues) {
+    const sched::QueueId id = world.quota.find(queue);
+    if (id.is_none() || !world.quota[id].alive)
+      return invalid(
+          fmt::format("queue: there is no queue \"{}\"{}", queue, known_queues(world, queue)));
+  }
+  const std::string& pool = spec.gang.pool;
+  if (!pool.empty() && world.find_pool(pool).is_none() && world.find_fleet_pool(pool) == nullptr)
+    return invalid(fmt::format("pool: there is no pool \"{}\"", pool));
+  for (const std::string& id : spec.depends_on) {
+    if (!together.contains(id) && world.find_job(id).is_none())
+      return invalid(fmt::format("depends_on: there is no job \"{}\"", id));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status check_jobs(const sched::World& world, const std::vector<model::JobSpec>& specs) {
+  std::set<std::string> together;
+  for (const model::JobSpec& spec : specs) together.insert(spec.id);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Status status = check_job(world, specs[i], together);
+    if (status) continue;
+    if (specs.size() == 1) return status;
+    return invalid(fmt::format("jobs[{}].{}", i, status.error().message));
+  }
+  return Ok{};
+}
+
+struct Submitter::RecentKeys {
+  static constexpr std::size_t most = 200'000;
+  struct Seen {
+    std::string hash;
+    std::vector<std::string> ids;
+  };
+  std::map<std::pair<std::string, std::string>, Seen> seen;  // by user and key
+  std::deque<std::pair<std::string, std::string>> order;
+
+  void add(const Submit& submit, const std::vector<std::string>& ids) {
+    seen[{submit.user, submit.key}] = {submit.body_hash, ids};
+    order.emplace_back(submit.user, submit.key);
+    if (order.size() > most) {
+      seen.erase(order.front());
+      order.pop_front();
+    }
+  }
+};
+
+Submitter::Submitter(ports::Store& store, control::Requests& requests, std::function<Time()> clock,
+                     Options options)
+    : store_(store),
+      requests_(requests),
+      clock_(std::move(clock)),
+      options_(options),
+      recent_(std::make_shared<RecentKeys>()),
+      prng_(random_seed()) {
+  thread_ = std::thread([this] { run(); });
+}
+
+Submitter::~Submitter() { stop(); }
+
+void Submitter::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Submitter::submit(Submit submit, std::function<void(SubmitOutcome)> done) {
+  const Error busy{Fault::Unavailable, "too many submits wait: try again later"};
+  const std::size_t jobs = submit.jobs.size();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_ && (jobs_waiting_ == 0 || jobs_waiting_ + jobs <= options_.jobs_most)) {
+      jobs_waiting_ += jobs;
+      waiting_.push_back({std::move(submit), std::move(done)});
+      changed_.notify_one();
+      return;
+    }
+  }
+  done({busy, true});
+}
+
+void Submitter::run() {
+  while (true) {
+    std::vector<Waiting> batch;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      std::size_t jobs = 0;
+      while (!waiting_.empty() && jobs < batch_jobs) {
+        jobs += waiting_.front().submit.jobs.size();
+        batch.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+      }
+      jobs_waiting_ -= jobs;
+    }
+    if (!requests_.store_ok()) {
+      const Error refused{Fault::Unavailable, "the store takes no writes: try again later"};
+      for (const Waiting& waiting : batch) waiting.done({refused});
+      continue;
+    }
+    write_payloads(batch);
+    for (Waiting& waiting : batch) {
+      if (waiting.done) hand_over(std::move(waiting));
+    }
+  }
+}
+
+/// Those whose payloads cannot be written are answered here, and lose their `done`.
+void Submitter::write_payloads(std::vector<Waiting>& batch) {
+  const Time now = clock_();
+  if (known_bytes_ > known_bytes_most) {
+    known_.clear();
+    known_bytes_ = 0;
+  }
+  std::vector<std::pair<config::Submission*, std::string>> texts;
+  std::set<std::string> fresh;
+  for (Waiting& waiting : batch) {
+    for (config::Submission& job : waiting.submit.jobs) {
+      std::string text = config::to_json(job);
+      const auto it = known_.find(text);
+      if (it == known_.end() || it->second.put + known_for < now) fresh.insert(text);
+      texts.emplace_back(&job, std::move(text));
+    }
+  }
+  if (!fresh.empty()) {
+    const std::vector<std::string_view> views(fresh.begin(), fresh.end());
+    const auto hashes = store_.put_payloads(views, now);
+    if (!hashes) {
+      for (Waiting& waiting : batch) std::exchange(waiting.done, nullptr)({hashes.error()});
+      return;
+    }
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      known_bytes_ += views[i].size() + 64;
+      known_[std::string(views[i])] = {(*hashes)[i], now};
+    }
+  }
+  for (const auto& [job, text] : texts) job->spec.payload = known_.at(text).hash;
+}
+
+void Submitter::hand_over(Waiting waiting) {
+  struct Shared {
+    Submit submit;
+    std::vector<std::string> ids;
+    bool repeated = false;
+    bool is_first = false;  // under its key
+    std::function<void(SubmitOutcome)> done;
+  };
+  const auto shared = std::make_shared<Shared>();
+  for (std::size_t i = 0; i < waiting.submit.jobs.size(); ++i) shared->ids.push_back(new_id());
+  config::give_ids(waiting.submit.jobs, shared->ids);
+  shared->submit = std::move(waiting.submit);
+  shared->done = std::move(waiting.done);
+
+  const auto ask = [shared, recent = recent_, kept = options_.keys_kept](
+                       const sched::World& world, Time now) -> Result<control::Asked> {
+    Submit& submit = shared->submit;
+    if (!submit.key.empty()) {
+      const auto seen = recent->seen.find({submit.user, submit.key});
+      if (seen != recent->seen.end()) {
+        if (seen->second.hash != submit.body_hash)
+          return Error{Fault::Conflict, "this Idempotency-Key was used for another submit"};
+        shared->ids = seen->second.ids;
+        shared->repeated = true;
+        return control::Asked{};
+      }
+    }
+    std::vector<model::JobSpec> specs;
+    for (config::Submission& job : submit.jobs) {
+      job.spec.user = submit.user;
+      specs.push_back(std::move(job.spec));
+    }
+    if (Status status = check_jobs(world, specs); !status) return status.error();
+    control::Asked asked;
+    const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
+                                           specs.size() == 1 ? "job" : "jobs", specs[0].queue);
+    asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});
+    for (model::JobSpec& spec : specs)
+      asked.events.emplace_back(model::JobSubmitted{std::move(spec), 0});
+    if (!submit.key.empty()) {
+      asked.keys.push_back({submit.user, submit.key, submit.body_hash, shared->ids, now + kept});
+      recent->add(submit, shared->ids);
+      shared->is_first = true;
+    }
+    return asked;
+  };
+  const auto done = [shared, recent = recent_](const Result<control::Answer>& answer) {
+    if (!answer) {
+      if (shared->is_first) recent->seen.erase({shared->submit.user, shared->submit.key});
+      shared->done({answer.error()});
+      return;
+    }
+    shared->done({Submitted{shared->ids, shared->repeated}});
+  };
+  using Put = control::Requests::Put;
+  const Put put = requests_.put({ask, done}, shared->submit.jobs.size());
+  if (put == Put::Taken) return;
+  const Error error{Fault::Unavailable, put == Put::Full ? "too many events wait: try again later"
+                                        : put == Put::Closed
+                                            ? "the server is stopping: try again later"
+                                            : "the store takes no writes: try again later"};
+  shared->done({error, put == Put::Full});
+}
+
+/// Twelve letters and digits, without those that are easily mistaken.
+std::string Submitter::new_id() {
+  constexpr std::string_view letters = "0123456789abcdefghjkmnpqrstvwxyz";
+  std::string id;
+  std::uint64_t bits = prng_.next();
+  for (int i = 0; i < 12; ++i, bits >>= 5) id += letters[bits & 31];
+  return id;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,104 @@
+// Submits on their way: the payloads of all that wait are made durable together, with one sync,
+// then the jobs go to the loop, which answers when they are in the journal. A repeated submit under
+// its idempotency key is answered with the jobs of the first.
+//
+// Thread contract: submit from any thread but the loop's; `done` is called on any thread and must
+// not wait. A thread of its own writes payloads. The keys of the last minutes are kept for the
+// loop's thread alone: between a key's first submit and its row in the store there is no gap.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "config/job_file.h"
+#include "control/requests.h"
+#include "ports/store.h"
+
+namespace muster::api {
+
+struct Submit {
+  std::vector<config::Submission> jobs;  // without ids
+  std::string user;
+  std::string request;  // id
+  std::string key;      // of idempotency; empty: none
+  std::string body_hash;
+  std::string verb = "submit";  // for the audit
+};
+
+struct Submitted {
+  std::vector<std::string> ids;
+  bool repeated = false;
+};
+
+/// How it went: the jobs, or an error; `busy`: too much waits already (429), nothing was kept.
+struct SubmitOutcome {
+  Result<Submitted> result;
+  bool busy = false;
+};
+
+class Submitter {
+ public:
+  struct Options {
+    std::size_t jobs_most = 100'000;  // that wait for their payloads
+    Duration keys_kept = hours(24);
+  };
+  Submitter(ports::Store& store, control::Requests& requests, std::function<Time()> clock,
+            Options options);
+  ~Submitter();
+
+  void submit(Submit submit, std::function<void(SubmitOutcome)> done);
+  void stop();
+
+ private:
+  struct Waiting {
+    Submit submit;
+    std::function<void(SubmitOutcome)> done;
+  };
+  /// Of keys whose rows may not be visible yet. The loop's thread alone.
+  struct RecentKeys;
+
+  void run();
+  void write_payloads(std::vector<Waiting>& batch);
+  void hand_over(Waiting waiting);
+  std::string new_id();
+
+  ports::Store& store_;
+  control::Requests& requests_;
+  const std::function<Time()> clock_;
+  const Options options_;
+  const std::shared_ptr<RecentKeys> recent_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Waiting> waiting_;
+  std::size_t jobs_waiting_ = 0;
+  bool stopping_ = false;
+
+  // Of the thread alone.
+  Prng prng_;
+  struct Known {
+    std::string hash;
+    Time put;
+  };
+  std::unordered_map<std::string, Known> known_;  // payloads that were put lately
+  std::size_t known_bytes_ = 0;
+  std::thread thread_;
+};
+
+/// What the world has against these jobs: an unknown queue, pool or dependency.
+Status check_jobs(const sched::World& world, const std::vector<model::JobSpec>& specs);
+
+}  // namespace muster::api

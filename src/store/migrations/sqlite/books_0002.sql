@@ -1,0 +1,3 @@
+-- How the newest attempt of a job that ended by itself went.
+alter table jobs add column exit_code integer;
+alter table jobs add column reason text not null default '';

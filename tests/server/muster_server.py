@@ -1,0 +1,136 @@
+"""A real `muster serve` in a temp folder, for the tests of tests/server. Standard library only."""
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """One data folder and its server, which can be killed and started again."""
+
+    def __init__(self, binary, config="", environment=None, preexec=None):
+        self.binary = os.path.abspath(binary)
+        self.folder = tempfile.mkdtemp(prefix="muster-test-")
+        self.port = free_port()
+        self.environment = {**os.environ, **(environment or {})}
+        self.preexec = preexec
+        self.process = None
+        self.log_path = os.path.join(self.folder, "server.log")
+        self.config_path = os.path.join(self.folder, "muster.yaml")
+        self.write_config(config)
+
+    def write_config(self, text):
+        with open(self.config_path, "w") as out:
+            out.write(f"data_dir: {self.folder}/data\nlisten: 127.0.0.1:{self.port}\n{text}")
+
+    def start(self, wait_s=30):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.binary, "serve", "--config", self.config_path], stdout=log, stderr=log,
+                env=self.environment, preexec_fn=self.preexec, cwd=self.folder)
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended at once:\n{self.log()}")
+            try:
+                if self.get("/readyz")[0] == 200:
+                    return self
+            except OSError:
+                time.sleep(0.02)
+        raise AssertionError(f"the server is not ready after {wait_s} s:\n{self.log()}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30)
+
+    def log(self):
+        with open(self.log_path, errors="replace") as log:
+            return log.read()[-4000:]
+
+    def request(self, method, path, body=None, headers=None, timeout=30):
+        """(status, parsed body, headers); an OSError or HTTPException if there is no answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            data = json.dumps(body) if isinstance(body, (dict, list)) else body
+            connection.request(method, path, data,
+                               {"Content-Type": "application/json", **(headers or {})})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            is_json = "json" in answer.headers.get("Content-Type", "")
+            return answer.status, json.loads(text) if is_json else text, dict(answer.headers)
+        finally:
+            connection.close()
+
+    def get(self, path, **kw):
+        return self.request("GET", path, **kw)
+
+    def api(self, method, path, body=None, **kw):
+        return self.request(method, "/api/muster/v1" + path, body, **kw)
+
+    def submit(self, command, **more):
+        status, body, _ = self.api("POST", "/jobs", {"command": command, **more})
+        assert status == 201, (status, body)
+        return body["ids"][0]
+
+    def job(self, job):
+        status, body, _ = self.api("GET", "/jobs/" + job)
+        assert status == 200, (status, body)
+        return body
+
+    def wait_final(self, job, wait_s=60):
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            row = self.job(job)
+            if row["state"] in ("Succeeded", "Failed", "Cancelled"):
+                return row
+            time.sleep(0.03)
+        raise AssertionError(f"job {job} is not finished: {row}\n{self.log()}")
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.kill()
+        self.end_supervisors()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_supervisors(self):
+        """Supervisors and pods outlive the server: those of this folder are ended here."""
+        for _ in range(50):
+            left = [pid for pid in self.processes_here() if pid != os.getpid()]
+            if not left:
+                return
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            time.sleep(0.05)
+
+    def processes_here(self):
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    command = file.read().decode(errors="replace")
+                where = os.readlink(f"/proc/{name}/cwd")
+            except OSError:
+                continue
+            if self.folder in command or where.startswith(self.folder):
+                found.append(int(name))
+        return found

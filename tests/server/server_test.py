@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""`muster serve` as its users see it: the real program, HTTP, processes that really run.
+
+Usage: server_test.py MUSTER [unittest arguments]
+"""
+import http.client
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import unittest
+
+from muster_server import Server
+
+BINARY = ""
+HERE = "clusters:\n- {name: here, type: local, slots: 4, cpu: 64, memory: 64Gi}\n"
+QUEUES = "queues:\n- {name: default}\n- {name: other}\n"
+
+
+class OneServer(unittest.TestCase):
+    """One server for all of its tests: they use jobs of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(BINARY, HERE + QUEUES).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def error(self, status, method, path, body=None, **kw):
+        got, answer, headers = self.server.api(method, path, body, **kw)
+        self.assertEqual(got, status, answer)
+        error = answer["error"]
+        self.assertTrue(error["message"])
+        self.assertEqual(error["request_id"], headers["X-Request-Id"])
+        return error
+
+    def events(self, path):
+        status, text, _ = self.server.api("GET", path)
+        self.assertEqual(status, 200, text)
+        events = []
+        for block in text.split("\n\n"):
+            fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+            if "data" in fields:
+                events.append((fields.get("event"), fields.get("id"), json.loads(fields["data"])))
+        return events
+
+    # ---- the way of a job
+
+    def test_a_command_runs_and_its_output_and_exit_code_are_kept(self):
+        job = self.server.submit("echo hello; echo wrong >&2; exit 3", name="greet")
+        row = self.server.wait_final(job)
+        self.assertEqual((row["state"], row["exit_code"]), ("Failed", 3))
+        self.assertEqual((row["name"], row["queue"], row["cluster"], row["attempt"]),
+                         ("greet", "default", "here", 1))
+        self.assertIn("exit 3", row["document"]["command"])
+        status, page, _ = self.server.api("GET", f"/jobs/{job}/logs")
+        self.assertEqual(status, 200)
+        self.assertEqual({(line["stream"], line["text"]) for line in page["lines"]},
+                         {("out", "hello\n"), ("err", "wrong\n")})
+
+    def test_a_followed_log_ends_with_the_exit_code(self):
+        job = self.server.submit("for i in 1 2 3; do echo line $i; sleep 0.1; done; exit 7")
+        events = self.events(f"/jobs/{job}/logs?follow=true")
+        self.assertEqual([e[2]["text"] for e in events if e[0] == "line"],
+                         ["line 1\n", "line 2\n", "line 3\n"])
+        kind, _, end = events[-1]
+        self.assertEqual((kind, end["state"], end["exit_code"]), ("end", "Failed", 7))
+
+    def test_tail_and_search_choose_lines(self):
+        job = self.server.submit("for i in 1 2 3 4 5; do echo n$i; done")
+        self.server.wait_final(job)
+        logs = lambda query: [line["text"] for line in self.server.api(
+            "GET", f"/jobs/{job}/logs?{query}")[1]["lines"]]
+        self.assertEqual(logs("tail=2"), ["n4\n", "n5\n"])
+        self.assertEqual(logs("search=n3"), ["n3\n"])
+        self.assertEqual(len(logs("")), 5)
+        self.error(400, "GET", f"/jobs/{job}/logs?tail=x")
+
+    def test_the_events_of_a_job_have_rising_numbers_and_resume(self):
+        job = self.server.submit("sleep 0.5")  # one that ends at once is not seen running
+        first = self.server.job(job)["sequence"]
+        self.server.wait_final(job)
+        events = self.events(f"/events?from={first}&job={job}&follow=false")
+        self.assertEqual([e[0] for e in events], ["submitted", "placed", "started", "finished"])
+        numbers = [int(e[1]) for e in events]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertEqual(events[-1][2]["state"], "Succeeded")
+        status, text, _ = self.server.api("GET", f"/events?job={job}&follow=false",
+                                          headers={"Last-Event-ID": str(numbers[1])})
+        self.assertEqual(status, 200)
+        self.assertIn("event: started", text)
+        self.assertNotIn("event: placed", text)
+
+    def test_a_gang_of_two_knows_its_ranks(self):
+        job = self.server.submit("echo rank $RANK of $WORLD_SIZE", pods=2)
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
+        lines = self.server.api("GET", f"/jobs/{job}/logs")[1]["lines"]
+        self.assertEqual(sorted(line["text"] for line in lines),
+                         ["rank 0 of 2\n", "rank 1 of 2\n"])
+
+    # ---- what people ask
+
+    def test_a_running_job_is_cancelled(self):
+        job = self.server.submit("sleep 600")
+        while self.server.job(job)["state"] != "Running":
+            time.sleep(0.02)
+        status, row, _ = self.server.api("POST", f"/jobs/{job}/cancel")
+        self.assertEqual((status, row["state"]), (200, "Stopping"))
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        status, row, _ = self.server.api("POST", f"/jobs/{job}/cancel")
+        self.assertEqual((status, row["state"]), (200, "Cancelled"), "again changes nothing")
+
+    def test_hold_release_priority_and_queue(self):
+        job = self.server.submit("true", held=True)
+        self.assertEqual(self.server.job(job)["state"], "Held")
+        status, row, _ = self.server.api("PATCH", f"/jobs/{job}", {"priority": 7, "queue": "other"})
+        self.assertEqual((status, row["priority"], row["queue"]), (200, 7, "other"))
+        self.assertIn("no queue", self.error(400, "PATCH", f"/jobs/{job}",
+                                             {"queue": "nowhere"})["message"])
+        self.error(400, "PATCH", f"/jobs/{job}", {"colour": "red"})
+        self.assertEqual(self.server.api("POST", f"/jobs/{job}/release")[0], 200)
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
+        self.error(409, "POST", f"/jobs/{job}/hold")
+        self.error(409, "PATCH", f"/jobs/{job}", {"priority": 1})
+
+    def test_a_finished_job_is_retried_as_a_new_one(self):
+        job = self.server.submit("echo again", name="one")
+        self.server.wait_final(job)
+        status, answer, _ = self.server.api("POST", f"/jobs/{job}/retry")
+        self.assertEqual(status, 201, answer)
+        second = answer["ids"][0]
+        self.assertNotEqual(second, job)
+        row = self.server.wait_final(second)
+        self.assertEqual((row["state"], row["name"]), ("Succeeded", "one"))
+        held = self.server.submit("true", held=True)
+        self.error(409, "POST", f"/jobs/{held}/retry")
+
+    def test_a_batch_is_taken_whole_or_not_at_all(self):
+        status, answer, _ = self.server.api("POST", "/jobs", [
+            {"command": "true", "name": "batch-a"}, {"command": "true", "queue": "nowhere"}])
+        self.assertEqual(status, 400)
+        self.assertIn("jobs[1]", answer["error"]["message"])
+        self.assertEqual(self.server.api("GET", "/jobs?name=batch-a")[1]["jobs"], [])
+        status, answer, _ = self.server.api("POST", "/jobs", {"jobs": [
+            {"command": "true", "name": "batch-b"}, {"command": "true", "name": "batch-b"}]})
+        self.assertEqual((status, len(answer["ids"])), (201, 2))
+
+    def test_a_job_file_as_text_with_settings(self):
+        body = {"file": "parameters: {word: }\nname: filed\ncommand: echo ${word}\n",
+                "set": {"word": "said"}}
+        status, answer, _ = self.server.api("POST", "/jobs?dry_run=true", body)
+        self.assertEqual((status, answer["ids"], len(answer["jobs"])), (200, [], 1))
+        status, answer, _ = self.server.api("POST", "/jobs", body)
+        self.assertEqual(status, 201, answer)
+        self.server.wait_final(answer["ids"][0])
+        lines = self.server.api("GET", f"/jobs/{answer['ids'][0]}/logs")[1]["lines"]
+        self.assertEqual(lines[0]["text"], "said\n")
+        status, answer, _ = self.server.api("POST", "/jobs", "name: y\ncommand: true\n",
+                                            headers={"Content-Type": "application/yaml"})
+        self.assertEqual(status, 201, answer)
+
+    def test_a_repeated_submit_gets_the_jobs_of_the_first(self):
+        key = {"Idempotency-Key": "k1"}
+        answers = []
+        ask = lambda: answers.append(self.server.api("POST", "/jobs", {"command": "true"},
+                                                     headers=key))
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len({answer[1]["ids"][0] for answer in answers}), 1, answers)
+        self.assertEqual(sorted(answer[0] for answer in answers), [200] * 7 + [201])
+        self.error(409, "POST", "/jobs", {"command": "false"}, headers=key)
+
+    # ---- lists, errors, documents
+
+    def test_lists_go_in_pages_with_filters(self):
+        ids = [self.server.submit("true", held=True, name=f"page-{i}", queue="other")
+               for i in range(5)]
+        seen, cursor = [], ""
+        while cursor is not None:
+            query = f"/jobs?name=page-&state=held&queue=other&limit=2&cursor={cursor or 0}"
+            _, page, _ = self.server.api("GET", query)
+            seen += [row["id"] for row in page["jobs"]]
+            cursor = page["next"]
+        self.assertEqual(seen, ids[::-1])
+        self.error(400, "GET", "/jobs?state=asleep")
+        self.error(400, "GET", "/jobs?limit=0")
+
+    def test_errors_say_what_and_where(self):
+        self.assertEqual(self.error(404, "GET", "/jobs/none")["code"], "not_found")
+        self.assertEqual(self.error(404, "GET", "/nothing")["code"], "not_found")
+        self.assertEqual(self.error(405, "DELETE", "/jobs")["code"], "method_not_allowed")
+        error = self.error(400, "POST", "/jobs", {"comand": "true"})
+        self.assertIn("command", error["problems"][0]["message"])
+        self.assertIn("did you mean other",
+                      self.error(400, "POST", "/jobs", {"command": "true", "queue": "othr"})
+                      ["message"])
+        self.error(400, "POST", "/jobs", "{")
+        self.error(400, "POST", "/jobs", [])
+
+    def test_every_change_stands_in_the_audit(self):
+        job = self.server.submit("true", held=True)
+        self.server.api("POST", f"/jobs/{job}/cancel", headers={"X-Request-Id": "asked-by-me"})
+        rows = [row for row in self.server.api("GET", "/audit?limit=1000")[1]["rows"]
+                if row["object"] == job]
+        self.assertEqual([row["verb"] for row in rows], ["cancel", "submit"])
+        self.assertEqual(rows[0]["request_id"], "asked-by-me")
+        self.assertTrue(rows[0]["user"])
+
+    def test_documents_and_health(self):
+        self.assertEqual(self.server.get("/healthz")[:2], (200, "ok\n"))
+        self.assertTrue(self.server.get("/readyz")[1]["ready"])
+        status, document, _ = self.server.api("GET", "/openapi.json")
+        self.assertEqual((status, document["openapi"][:2]), (200, "3."))
+        self.assertEqual(self.server.api("GET", "/schemas/job.json")[0], 200)
+        info = self.server.api("GET", "/info")[1]
+        self.assertEqual(info["defaults"]["queue"], "default")
+
+
+class OwnServer(unittest.TestCase):
+    """Each test has a server of its own."""
+
+    def begin(self, config=HERE + QUEUES, **kw):
+        server = Server(BINARY, config, **kw)
+        self.addCleanup(server.close)
+        return server.start()
+
+    def test_work_goes_on_while_the_server_is_away(self):
+        server = self.begin()
+        done = os.path.join(server.folder, "done")
+        job = server.submit(f"while [ ! -e {done} ]; do sleep 0.05; done; echo seen; exit 4")
+        while server.job(job)["state"] != "Running":
+            time.sleep(0.02)
+        server.kill()
+        open(done, "w").close()
+        time.sleep(0.3)
+        server.start()
+        row = server.wait_final(job)
+        self.assertEqual((row["exit_code"], row["attempt"]), (4, 1))
+        lines = server.api("GET", f"/jobs/{job}/logs")[1]["lines"]
+        self.assertEqual([line["text"] for line in lines], ["seen\n"])
+
+    def test_terminate_ends_it_in_order(self):
+        server = self.begin()
+        job = server.submit("true", held=True)
+        self.assertEqual(server.terminate(), 0)
+        server.start()
+        self.assertEqual(server.job(job)["state"], "Held")
+
+    def test_a_second_server_on_the_same_folder_is_refused(self):
+        server = self.begin()
+        second = Server(BINARY)
+        self.addCleanup(second.close)
+        second.config_path = server.config_path
+        with self.assertRaisesRegex(AssertionError, "another server uses"):
+            second.start()
+
+    def test_nobody_listens_beyond_loopback_without_tokens(self):
+        server = Server(BINARY)
+        self.addCleanup(server.close)
+        server.write_config("")
+        with open(server.config_path, "w") as out:
+            out.write(f"data_dir: {server.folder}/data\nlisten: 0.0.0.0:{server.port}\n")
+        with self.assertRaisesRegex(AssertionError, "listen: "):
+            server.start()
+
+    def test_a_changed_file_is_taken_over_without_a_restart(self):
+        server = self.begin()
+        self.assertEqual(server.api("POST", "/jobs", {"command": "true", "queue": "new"})[0], 400)
+        server.write_config(HERE + "queues:\n- {name: default}\n- {name: new}\n"
+                            "- {name: other}\n")
+        server.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 20
+        while server.api("POST", "/jobs", {"command": "true", "queue": "new"})[0] != 201:
+            self.assertLess(time.monotonic(), end, server.log())
+            time.sleep(0.05)
+        server.write_config("nonsense: 1\n")
+        server.process.send_signal(signal.SIGHUP)
+        while "not reloaded" not in server.log():
+            self.assertLess(time.monotonic(), end, server.log())
+            time.sleep(0.05)
+        self.assertEqual(server.get("/readyz")[0], 200, "a wrong file changes nothing")
+
+    def test_a_full_disk_stops_acceptance_and_heals(self):
+        def limits():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        server = self.begin(preexec=limits)
+        kept = server.submit("true", held=True)
+        size = os.path.getsize(os.path.join(server.folder, "data", "muster.db-wal"))
+        big = resource.RLIM_INFINITY
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, big))
+        end = time.monotonic() + 30
+        status = 0
+        while status != 503:
+            self.assertLess(time.monotonic(), end, "no 503 on a full disk")
+            status, answer, headers = server.api("POST", "/jobs",
+                                                 {"command": "true", "held": True})
+        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
+        self.assertEqual(answer["error"]["code"], "unavailable")
+        self.assertEqual(server.job(kept)["state"], "Held", "reads go on")
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (big, big))
+        while server.api("POST", "/jobs", {"command": "true", "held": True})[0] != 201:
+            self.assertLess(time.monotonic(), end + 30, server.log())
+            time.sleep(0.05)
+
+    def test_too_many_at_once_are_told_to_come_again(self):
+        server = self.begin("limits: {inbox: 20, batch: 20}\n" + QUEUES)
+        taken, refused = [], []
+
+        def flood():
+            body = [{"command": "true", "held": True}] * 20
+            for _ in range(20):
+                status, answer, headers = server.api("POST", "/jobs", body)
+                if status == 201:
+                    taken.extend(answer["ids"])
+                else:
+                    refused.append((status, headers.get("Retry-After")))
+
+        threads = [threading.Thread(target=flood) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(taken)
+        self.assertTrue(refused, "nobody was refused")
+        self.assertEqual(set(refused), {(429, "1")})
+        listed, cursor = [], "0"
+        while cursor:
+            page = server.api("GET", f"/jobs?limit=1000&cursor={cursor}")[1]
+            listed += [row["id"] for row in page["jobs"]]
+            cursor = page["next"]
+        self.assertEqual(sorted(listed), sorted(taken), "taken, and nothing else")
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main(verbosity=2)
