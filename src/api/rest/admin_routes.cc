@@ -177,6 +177,9 @@ void allow(const AdminParts& parts, const CallPtr& call, model::Admission admiss
 
 /// Reads an entry of `clusters` by the tables of the configuration.
 Result<config::Cluster> read_cluster(const std::string& body) {
+  constexpr std::size_t body_bytes_max = std::size_t{256} << 10;
+  if (body.size() > body_bytes_max)
+    return invalid(fmt::format("the body of a cluster may have {} bytes", body_bytes_max));
   // JSON is YAML; the braces around it make nothing but a list of one of whatever it is.
   const config::Checked checked = config::check(fmt::format("{{\"clusters\": [{}]}}", body));
   for (const config::Problem& problem : checked.problems) {
@@ -209,12 +212,10 @@ void join_cluster(const AdminParts& parts, const CallPtr& call) {
         return asked;
       },
       [&parts, call, cluster = *cluster] {
-        parts.join_cluster(cluster, [&parts, call, name = cluster.name](const Status& joined) {
-          if (joined) {
-            show_cluster(parts, call, name, 201);
-          } else {
-            call->answer(joined.error());
-          }
+        on_worker(parts, call, [&parts, call, cluster] {
+          Status joined = parts.join_cluster(cluster);
+          if (joined) show_cluster(parts, call, cluster.name, 201);
+          return joined;
         });
       });
 }
@@ -244,8 +245,11 @@ void leave_cluster(const AdminParts& parts, const CallPtr& call) {
         return asked;
       },
       [&parts, call, name] {
-        parts.cluster_left(name);
-        no_content(call);
+        on_worker(parts, call, [&parts, call, name] {
+          Status left = parts.leave_cluster(name);
+          if (left) no_content(call);
+          return left;
+        });
       });
 }
 
@@ -277,6 +281,15 @@ void add_cluster_routes(net::Router& router, const AdminParts& parts) {
 }
 
 }  // namespace
+
+void on_worker(const AdminParts& parts, const CallPtr& call, std::function<Status()> task) {
+  const bool taken = parts.work([call, task = std::move(task)] {
+    if (Status done = task(); !done) call->answer(done.error());
+  });
+  if (!taken)
+    call->responder.send(
+        fail(call->request, Fail{429, "the server has too much to do; try again", "", "", 1}));
+}
 
 void add_admin_routes(net::Router& router, const AdminParts& parts) {
   add_queue_routes(router, parts);

@@ -42,15 +42,17 @@ struct AdminParts {
   std::function<LoadedConfig()> config;
   /// The text of the configuration file as it is now; called by `work`.
   std::function<Result<std::string>()> read_config_file;
-  /// Makes it hold: clusters that come and go, policy, and then what config() says. `then` is
-  /// called once, from any thread. The events of the books were committed before.
-  std::function<void(const config::Config&, const config::Diff&, std::function<void(Status)> then)>
-      reload;
-  /// Joins a cluster that is in no configuration file, for good; `then` as above.
-  std::function<void(const config::Cluster&, std::function<void(Status)> then)> join_cluster;
-  /// It has left the books: forget it.
-  std::function<void(const std::string& name)> cluster_left;
+
+  // What follows is called by `work`, when the books have the change.
+  /// Makes it hold: clusters that come and go, policy, and then what config() says.
+  std::function<Status(const config::Config&, const config::Diff&)> reload;
+  /// Joins a cluster that is in no configuration file, for good.
+  std::function<Status(const config::Cluster&)> join_cluster;
+  std::function<Status(const std::string& name)> leave_cluster;
 };
+
+/// Runs on a worker; the client is told what it returns if that is an error.
+void on_worker(const AdminParts& parts, const CallPtr& call, std::function<Status()> task);
 
 /// Under /api/muster/v1. `parts` must outlive the router's server.
 void add_admin_routes(net::Router& router, const AdminParts& parts);

@@ -37,16 +37,18 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
                    },
                    [this] { return LoadedConfig{config, "m.yaml", Time{5}}; },
                    [this]() -> Result<std::string> { return file; },
-                   [this](const config::Config& next, const config::Diff&,
-                          const std::function<void(Status)>& then) {
+                   [this](const config::Config& next, const config::Diff&) -> Status {
                      config = std::make_shared<config::Config>(next);
-                     then(Ok{});
+                     return Ok{};
                    },
-                   [this](const config::Cluster& cluster, const std::function<void(Status)>& then) {
+                   [this](const config::Cluster& cluster) -> Status {
                      joined.push_back(cluster.name);
-                     then(Ok{});
+                     return Ok{};
                    },
-                   [this](const std::string& name) { left.push_back(name); }};
+                   [this](const std::string& name) -> Status {
+                     left.push_back(name);
+                     return Ok{};
+                   }};
 
   AdminRoutes() {
     tell(model::ClusterSet{{"a", {{"site", "x"}}, {}, minutes(7)}});

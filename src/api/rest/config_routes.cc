@@ -70,14 +70,11 @@ void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& can
         return asked;
       },
       [&parts, call, candidate] {
-        parts.reload(candidate->checked.config, candidate->diff,
-                     [&parts, call, candidate](const Status& done) {
-                       if (done) {
-                         preview(parts, call, candidate, true);
-                       } else {
-                         call->answer(done.error());
-                       }
-                     });
+        on_worker(parts, call, [&parts, call, candidate] {
+          Status done = parts.reload(candidate->checked.config, candidate->diff);
+          if (done) preview(parts, call, candidate, true);
+          return done;
+        });
       });
 }
 
@@ -87,12 +84,9 @@ void reload_config(const AdminParts& parts, const CallPtr& call) {
     call->answer(dry_run.error());
     return;
   }
-  const bool taken = parts.work([&parts, call, dry_run = *dry_run] {
+  on_worker(parts, call, [&parts, call, dry_run = *dry_run]() -> Status {
     const Result<std::string> text = parts.read_config_file();
-    if (!text) {
-      call->answer(text.error());
-      return;
-    }
+    if (!text) return text.error();
     const CandidatePtr candidate = candidate_of(parts, *text);
     if (!dry_run && !candidate->checked.ok()) {
       call->responder.send(fail(call->request, candidate->checked.problems));
@@ -101,10 +95,8 @@ void reload_config(const AdminParts& parts, const CallPtr& call) {
     } else {
       apply(parts, call, candidate);
     }
+    return Ok{};
   });
-  if (!taken)
-    call->responder.send(
-        fail(call->request, Fail{429, "the server has too much to do; try again", "", "", 1}));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::size_t body_bytes_max = std::size_t{64} << 10;
+
 using LimitOf = std::optional<std::int64_t> model::Limit::*;
 struct LimitKind {
   std::string_view name;
@@ -22,6 +24,8 @@ constexpr std::array<LimitKind, 4> limit_kinds = {{{"guaranteed", &model::Limit:
                                                    {"lend", &model::Limit::lend}}};
 
 Result<json::object> object_of(std::string_view body) {
+  if (body.size() > body_bytes_max)
+    return invalid(fmt::format("the body of a queue may have {} bytes", body_bytes_max));
   boost::system::error_code bad;
   json::value value = json::parse(json::string_view(body.data(), body.size()), bad);
   if (bad || !value.is_object()) return invalid("the body must be a JSON object: a queue");

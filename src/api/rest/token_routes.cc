@@ -1,7 +1,6 @@
 // Tokens: made, listed, revoked. Making and revoking write a file, so they run on a worker; both
 // leave a row in the audit log, after the fact, because a token that was revoked is revoked
 // whatever the store does.
-#include <array>
 #include <boost/json.hpp>
 #include <utility>
 
@@ -69,12 +68,6 @@ void audit_later(const AdminParts& parts, const CallPtr& call, const std::string
   parts.requests.put(std::move(request));
 }
 
-void on_worker(const AdminParts& parts, const CallPtr& call, std::function<void()> task) {
-  if (!parts.work(std::move(task)))
-    call->responder.send(
-        fail(call->request, Fail{429, "the server has too much to do; try again", "", "", 1}));
-}
-
 void create_token(const AdminParts& parts, const CallPtr& call) {
   auto ask = read_ask(call->request.body);
   if (!ask) {
@@ -82,30 +75,26 @@ void create_token(const AdminParts& parts, const CallPtr& call) {
     return;
   }
   if (ask->user.empty()) ask->user = user_of(call->request);
-  on_worker(parts, call, [&parts, call, ask = *ask] {
+  on_worker(parts, call, [&parts, call, ask = *ask]() -> Status {
     const auto made = parts.tokens.create(ask.user, ask.name, parts.clock(), ask.expires);
-    if (!made) {
-      call->answer(made.error());
-      return;
-    }
+    if (!made) return made.error();
     json::object out = token_object(made->info);
     out["token"] = made->secret;
     net::Response response = net::json_response(201, json::serialize(out));
     response.headers.set("Cache-Control", "no-store");
     call->responder.send(std::move(response));
     audit_later(parts, call, "create", made->info);
+    return Ok{};
   });
 }
 
 void revoke_token(const AdminParts& parts, const CallPtr& call) {
-  on_worker(parts, call, [&parts, call] {
+  on_worker(parts, call, [&parts, call]() -> Status {
     const auto revoked = parts.tokens.revoke(call->request.param("token"));
-    if (!revoked) {
-      call->answer(revoked.error());
-      return;
-    }
+    if (!revoked) return revoked.error();
     call->responder.send({204, {}, {}});
     audit_later(parts, call, "revoke", *revoked);
+    return Ok{};
   });
 }
 

@@ -68,8 +68,8 @@ struct Desk {
     request.path = target.substr(0, target.find('?'));
     request.segments = *net::path_segments(request.path);
     if (request.path.size() < target.size()) {
-      for (auto& [key, value] : *net::parse_query(target.substr(request.path.size() + 1)))
-        request.query[key] = value;
+      const auto pairs = net::parse_query(target.substr(request.path.size() + 1));
+      for (const auto& [key, value] : *pairs) request.query[key] = value;
     }
     request.body = body;
     request.id = "req-1";
