@@ -117,7 +117,7 @@ Status Server::open_store() {
   store_ = std::move(*opened);
   logs_ =
       std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
-  log_keeper_ = std::make_unique<LogKeeper>(*logs_);
+  log_keeper_ = std::make_unique<control::LogKeeper>(*logs_);
   payloads_ = std::make_unique<JobPayloads>(*store_);
   return Ok{};
 }
