@@ -129,7 +129,7 @@ void Server::make_runner() {
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
-  options.publish = [this](const control::StepReport& report, const sched::World& world) {
+  options.publish = [this](const control::StepReport& report, const sched::World& world, double) {
     events_->publish(report, world);
   };
   options.say = [this](const std::string& text) { log_.warn(text); };
