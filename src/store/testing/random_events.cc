@@ -58,6 +58,7 @@ class Fill {
   void set(Operator& v) { choose(v, Operator::Lt); }
   void set(TaintEffect& v) { choose(v, TaintEffect::NoExecute); }
   void set(OnClusterLoss& v) { choose(v, OnClusterLoss::Rerun); }
+  void set(Admission& v) { choose(v, Admission::Draining); }
   void set(Strategy& v) { choose(v, Strategy::Fifo); }
   void set(Health& v) { choose(v, Health::Cordoned); }
   void set(StopWhy& v) { choose(v, StopWhy::ClusterLost); }
