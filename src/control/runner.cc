@@ -136,9 +136,9 @@ std::optional<Duration> Runner::probe(Time now) {
     is_outdated_ = written.error().fault == Fault::Conflict;
     return refused(written.error(), now);
   }
-  options_.say("the store takes writes again");
   refused_since_.reset();
   requests_.set_store_ok(true);
+  options_.say("the store takes writes again");
   return std::nullopt;
 }
 
