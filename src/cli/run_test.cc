@@ -17,6 +17,15 @@ json::value with(const json::array& first) {
   return script;
 }
 
+/// The one that is submitted by the script.
+json::value recorded_job() {
+  const json::value script = recorded_script();
+  for (const json::value& exchange : script.as_array()) {
+    if (text(exchange, "ask") == "GET /jobs/01j9zp11aa") return field(exchange, "body");
+  }
+  return {};
+}
+
 TEST(Run, passes_on_output_to_the_byte_and_ends_with_the_code_of_the_job) {
   const ScriptedServer server(recorded_script());
   const Outcome outcome =
@@ -37,20 +46,14 @@ TEST(Run, words_are_passed_on_as_they_are) {
 }
 
 TEST(Run, the_code_comes_from_the_events_if_the_job_does_not_carry_it) {
-  json::value job;
-  for (const json::value& exchange : recorded_script().as_array()) {
-    if (text(exchange, "ask") == "GET /jobs/01j9zp11aa") job = field(exchange, "body");
-  }
+  json::value job = recorded_job();
   job.as_object()["exit_code"] = nullptr;
   const ScriptedServer server(with({json::object{{"ask", "GET /jobs/01j9zp11aa"}, {"body", job}}}));
   EXPECT_EQ(run_command(server.url(), {"run", "--", "false"}).code, 3);
 }
 
 TEST(Run, a_job_that_was_cancelled_has_no_code_of_its_own) {
-  json::value job;
-  for (const json::value& exchange : recorded_script().as_array()) {
-    if (text(exchange, "ask") == "GET /jobs/01j9zp11aa") job = field(exchange, "body");
-  }
+  json::value job = recorded_job();
   job.as_object()["state"] = "Cancelled";
   job.as_object()["exit_code"] = nullptr;
   const ScriptedServer server(with({json::object{{"ask", "GET /jobs/01j9zp11aa"}, {"body", job}}}));

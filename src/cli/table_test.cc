@@ -28,7 +28,7 @@ TEST(Table, the_last_column_that_may_be_cut_makes_room_first) {
   const std::string text = table.to_text({.width = 60});
   EXPECT_EQ(text,
             "ID          NAME                   WHY\n"
-            "0123456789  a name of some length  a reason that is rather lo…\n");
+            "0123456789  a name of some length  a reason that is rather …\n");
   for (const int width : {20, 30, 45}) {
     const std::string narrow = table.to_text({.width = width, .headings = false});
     EXPECT_LE(width_of(narrow) - 1, static_cast<std::size_t>(std::max(width, 30))) << narrow;

@@ -58,7 +58,7 @@ Result<TopView> look(Api& api) {
   view.jobs = list(*active, "jobs");
   const json::array& more = list(*waiting, "jobs");
   view.jobs.insert(view.jobs.end(), more.begin(), more.end());
-  view.more = !text(*active, "next").empty() || !text(*waiting, "next").empty();
+  view.more = !text(*active, "next").empty();
   return view;
 }
 

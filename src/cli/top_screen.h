@@ -14,7 +14,7 @@ struct TopView {
   json::array clusters = {};
   json::array queues = {};
   json::array jobs = {};     // active and waiting, newest first
-  bool more = false;         // there are more jobs than these
+  bool more = false;         // there are more active jobs than these
   std::string trouble = {};  // why this is not fresh; "" when it is
 };
 
