@@ -8,7 +8,7 @@ BENCHES := plan fgd growth
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build dev test unit scenarios rewrite mutate properties sim fuzz soak \
+.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server fuzz soak \
         bench bench-plan bench-fgd bench-growth lint format docs-check clean
 
 help:  ## list the targets
@@ -25,7 +25,10 @@ dev:  ## build/dev: quick to build, easy to debug
 	@cmake --preset dev --log-level=WARNING
 	@cmake --build --preset dev -j $(JOBS)
 
-run: setup build  ## run the demonstration: a generated fleet in the simulator
+run: setup build  ## start a server: this machine and two simulated clusters, data in ./data
+	@$(MUSTER) serve --demo
+
+demo: build  ## a generated fleet in the simulator
 	$(MUSTER) sim run --generate demo
 
 test: setup  ## everything CI runs: all tiers, with a table of times at the end
@@ -49,6 +52,9 @@ properties:  ## random histories against the invariants (ASan)
 
 sim: build  ## one simulated history with faults, SEED=1 unless given
 	$(MUSTER) sim run --seed $(SEED)
+
+server:  ## the real server over HTTP: kill -9 on both stores, full disk, full inbox (ASan)
+	@$(TIERS) server
 
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
-OWN_TIER = "tidy|unit|scenario|property|sim|fuzz"  # labels
+OWN_TIER = "tidy|unit|scenario|property|sim|fuzz|server"  # labels
 STOP_FACTOR = 3
 
 
@@ -181,6 +181,7 @@ TIERS = [
     Tier("mutate", binary("build/release/muster", "scenario", "mutate", "tests/scenarios"), 180,
          ["build-release"]),
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
+    Tier("server", label("asan", "server"), 240, ["build-asan"]),
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
     Tier("tsan", thread_sanitizer("control", "ports", "sim"), 300),

@@ -9,6 +9,8 @@
 #include "apps/muster/scenario.h"
 #include "apps/muster/serve.h"
 #include "apps/muster/sim.h"
+#include "cli/cli.h"
+#include "cli/report.h"
 
 int main(int argc, char** argv) {
   CLI::App app("One queue in front of all your GPU clusters.", "muster");
@@ -20,10 +22,11 @@ int main(int argc, char** argv) {
   muster::app::add_pod_supervisor(app);
   muster::app::add_config(app);
   muster::app::add_serve(app);
+  muster::cli::add_commands(app);
   try {
-    app.parse(argc, argv);
+    app.parse(muster::cli::shielded({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return muster::cli::report(app, error, muster::cli::system_host());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "muster: %s\n", error.what());
     return 1;

@@ -72,13 +72,16 @@ std::string_view kind_text(config::ClusterType type) {
   return "Kubernetes";
 }
 
-void say_hello(const config::Config& config, const std::string& url) {
+void say_hello(const config::Config& config, const std::string& url,
+               const std::string& token_file) {
   fmt::print("muster serves at {}\n", url);
   fmt::print("  data      {}\n", config.data_dir);
   for (const config::Cluster& cluster : config.clusters)
     fmt::print("  cluster   {} ({})\n", cluster.name, kind_text(cluster.type));
   if (config.clusters.empty())
     fmt::print("  no clusters: jobs wait until the configuration has one (or use --demo)\n");
+  if (!token_file.empty())
+    fmt::print("  token     {} (for MUSTER_TOKEN; on this machine none is needed)\n", token_file);
   fmt::print("\nTry, in another terminal:\n");
   fmt::print("  export MUSTER_URL={}\n", url);
   fmt::print("  muster run -- sh -c 'echo hello; exit 3'\n");
@@ -110,7 +113,7 @@ int serve(const ServeOptions& options) {
     fmt::print(stderr, "muster serve: {}\n", started.error().message);
     return 1;
   }
-  say_hello(*config, server.url());
+  say_hello(*config, server.url(), server.first_token_file());
   while (true) {
     int number = 0;
     ::sigwait(&signals, &number);

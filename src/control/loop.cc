@@ -39,14 +39,14 @@ Loop::Loop(Ports ports, Recovered from, sched::Policy policy, Options options)
       options_(std::move(options)),
       outbox_(options_.retry, options_.ready_limit),
       now_(from.last) {
+  for (std::size_t i = 0; i < world_.job_count(); ++i) {
+    const sched::JobSlot slot{static_cast<std::uint32_t>(i)};
+    next_submit_ = std::max(next_submit_, world_.job(slot).seq + 1);
+  }
   for (const sched::ClusterId id : world_.fleet.by_name()) {
     const sched::Cluster& cluster = world_.fleet.cluster(id);
     const model::Health health = model::health_under(cluster.spec.admission, cluster.health);
     sched::apply(world_, {now_, model::ClusterHealth{cluster.spec.name, health}}, policy_);
-  }
-  for (std::size_t i = 0; i < world_.job_count(); ++i) {
-    const sched::JobSlot slot{static_cast<std::uint32_t>(i)};
-    next_submit_ = std::max(next_submit_, world_.job(slot).seq + 1);
   }
   outbox_.rebuild(world_, now_);
   for (const auto& [name, cluster] : ports_.clusters) relist(name);

@@ -129,8 +129,8 @@ class Loop {
   Options options_;
   Outbox outbox_;
   Time now_;
-  std::map<std::string, model::Health> reported_;  // by the clusters themselves
   std::uint64_t next_submit_ = 1;                  // sequence of the next job
+  std::map<std::string, model::Health> reported_;  // by the clusters themselves
   std::vector<model::Event> pending_;  // taken, not committed yet because the store refused
   std::vector<Waiting> asked_;         // the same of requests; their events come after pending_
 };

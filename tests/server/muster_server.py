@@ -9,6 +9,11 @@ import subprocess
 import tempfile
 import time
 
+from openapi import Contract
+
+CONTRACT = Contract.load(
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/openapi.json"))
+
 
 def free_port():
     with socket.socket() as s:
@@ -62,7 +67,7 @@ class Server:
         with open(self.log_path, errors="replace") as log:
             return log.read()[-4000:]
 
-    def request(self, method, path, body=None, headers=None, timeout=30):
+    def request(self, method, path, body=None, headers=None, timeout=30, check=True):
         """(status, parsed body, headers); an OSError or HTTPException if there is no answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
@@ -70,7 +75,11 @@ class Server:
             connection.request(method, path, data,
                                {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
-            text = answer.read().decode()
+            data = answer.read()
+            text = data.decode()
+            if check:  # every answer keeps the contract
+                wrong = CONTRACT.check(method, path, answer.status, dict(answer.headers), data)
+                assert not wrong, wrong
             is_json = "json" in answer.headers.get("Content-Type", "")
             return answer.status, json.loads(text) if is_json else text, dict(answer.headers)
         finally:

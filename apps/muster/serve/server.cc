@@ -5,12 +5,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "auth/identity.h"
 #include "clusters/clock.h"
 #include "config/config_diff.h"
 #include "store/file_log_store.h"
@@ -23,14 +25,9 @@ constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
 constexpr std::chrono::seconds house_pause{60};
 
-std::string local_user() {
+std::string system_user() {
   const passwd* entry = ::getpwuid(::geteuid());
-  return entry != nullptr && entry->pw_name[0] != '\0' ? entry->pw_name : "local";
-}
-
-bool is_loopback(const net::Address& address) {
-  return !address.unix_path.empty() || address.host == "localhost" || address.host == "::1" ||
-         address.host.starts_with("127.");
+  return entry == nullptr ? "" : entry->pw_name;
 }
 
 std::string applied_file(const std::string& data_dir) { return data_dir + "/applied.yaml"; }
@@ -43,7 +40,7 @@ Server::Server(config::Config config, std::function<void()> on_end)
 Server::~Server() { stop(); }
 
 Status Server::start() {
-  for (Status (Server::*step)() : {&Server::open_data, &Server::open_store}) {
+  for (Status (Server::*step)() : {&Server::open_data, &Server::open_tokens, &Server::open_store}) {
     if (Status status = (this->*step)(); !status) return status;
   }
   make_runner();
@@ -77,6 +74,40 @@ Status Server::open_data() {
   return Ok{};
 }
 
+Status Server::open_tokens() {
+  auto opened = auth::Tokens::open(data_dir_ + "/tokens");
+  if (!opened) return opened.error();
+  tokens_ = std::move(*opened);
+  local_user_ = auth::local_user_name(system_user());
+  const std::string file = data_dir_ + "/admin.token";
+  const auto made = auth::make_first_token(*tokens_, file, local_user_, clusters::wall_now());
+  if (!made) return made.error();
+  if (*made) first_token_file_ = file;
+  const bool runs_here =
+      std::any_of(config_.clusters.begin(), config_.clusters.end(),
+                  [](const auto& cluster) { return cluster.type == config::ClusterType::Local; });
+  const auth::Listener listener{config_.listen, config_.tls.has_value(), tokens_->size(),
+                                runs_here};
+  if (Status may = auth::may_listen(listener); !may) return may;
+  if (const std::string warning = auth::listen_warning(listener); !warning.empty())
+    log_.warn(warning);
+  return Ok{};
+}
+
+api::Caller Server::identify(const net::Request& request) const {
+  const net::Headers& headers = request.headers;
+  const bool forwarded =
+      headers.has("Forwarded") || headers.has("X-Forwarded-For") || headers.has("Via");
+  const auth::Identity identity = auth::identify({.authorization = headers.get("Authorization"),
+                                                  .host = headers.get("Host"),
+                                                  .origin = headers.get("Origin"),
+                                                  .is_loopback = request.is_loopback,
+                                                  .is_forwarded = forwarded},
+                                                 *tokens_, local_user_, clusters::wall_now());
+  if (identity.ok()) return {identity.user};
+  return {"", identity.refusal == auth::Refusal::Forbidden ? 403 : 401, identity.message};
+}
+
 Status Server::open_store() {
   const std::string file =
       config_.store.sqlite.empty() ? data_dir_ + "/muster.db" : config_.store.sqlite;
@@ -86,7 +117,7 @@ Status Server::open_store() {
   store_ = std::move(*opened);
   logs_ =
       std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
-  log_keeper_ = std::make_unique<LogKeeper>(*logs_);
+  log_keeper_ = std::make_unique<control::LogKeeper>(*logs_);
   payloads_ = std::make_unique<JobPayloads>(*store_);
   return Ok{};
 }
@@ -98,7 +129,7 @@ void Server::make_runner() {
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
-  options.publish = [this](const control::StepReport& report, const sched::World& world) {
+  options.publish = [this](const control::StepReport& report, const sched::World& world, double) {
     events_->publish(report, world);
   };
   options.say = [this](const std::string& text) { log_.warn(text); };
@@ -148,10 +179,7 @@ void Server::make_api() {
   settings.jobs_per_submit = static_cast<std::size_t>(config_.limits.jobs_per_submit);
   settings.request_bytes = static_cast<std::size_t>(config_.limits.request_bytes.v);
   settings.waiting_jobs = config_.limits.waiting_jobs;
-  const auto identify = [user = local_user()](const net::Request& request) {
-    if (request.is_loopback) return api::Caller{user};
-    return api::Caller{"", 401, "a bearer token is needed: set MUSTER_TOKEN"};
-  };
+  const auto identify = [this](const net::Request& request) { return this->identify(request); };
   backend_ = std::make_unique<api::Backend>(api::Backend{
       *store_, *logs_, *runner_, *workers_, *submitter_, *events_, *follower_, settings,
       clusters::wall_now, identify, [] { return std::optional<std::string>{}; }});
@@ -165,11 +193,6 @@ void Server::make_api() {
 Status Server::listen() {
   auto address = net::parse_address(config_.listen, "listen");
   if (!address) return address.error();
-  if (!is_loopback(*address))
-    return invalid(
-        fmt::format("listen: {} can be reached by others, and there are no tokens; use "
-                    "127.0.0.1:{}",
-                    config_.listen, address->port));
   net::ServerOptions options;
   options.listen = {*address};
   if (config_.tls)
@@ -221,6 +244,8 @@ void Server::keep_house() {
     log_limits.total_bytes = static_cast<std::uint64_t>(keep.logs_max.v);
     const auto bytes = logs_->retain(clusters::wall_now(), log_limits);
     if (!bytes) log_.warn("retention of logs: " + bytes.error().message);
+    if (const Status saved = tokens_->save_uses(); !saved)
+      log_.warn("tokens: " + saved.error().message);
     lock.lock();
   }
 }

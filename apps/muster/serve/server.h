@@ -14,11 +14,12 @@
 #include "api/rest/api.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
-#include "apps/muster/serve/log_keeper.h"
 #include "apps/muster/serve/server_log.h"
+#include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
 #include "config/config.h"
+#include "control/log_keeper.h"
 #include "net/http_server.h"
 #include "ports/log_store.h"
 #include "ports/store.h"
@@ -33,6 +34,8 @@ class Server {
 
   Status start();
   std::string url() const { return http_->url(); }
+  /// Where the first token was written now; "" at a later start.
+  const std::string& first_token_file() const { return first_token_file_; }
   /// Takes over what needs no restart, and says what changed.
   Status reload(const config::Config& config);
   void stop();
@@ -40,6 +43,8 @@ class Server {
  private:
   Status open_data();
   Status open_store();
+  Status open_tokens();
+  api::Caller identify(const net::Request& request) const;
   void make_runner();
   std::vector<model::EventBody> first_events(const sched::World& world) const;
   void remember_config() const;
@@ -52,9 +57,12 @@ class Server {
   ServerLog log_;
   std::string data_dir_;
   clusters::Fd lock_;
+  std::unique_ptr<auth::Tokens> tokens_;
+  std::string local_user_;  // "" where everybody needs a token
+  std::string first_token_file_;
   std::unique_ptr<ports::Store> store_;
   std::unique_ptr<ports::LogStore> logs_;
-  std::unique_ptr<LogKeeper> log_keeper_;
+  std::unique_ptr<control::LogKeeper> log_keeper_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<control::Runner> runner_;

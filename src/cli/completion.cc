@@ -1,0 +1,206 @@
+#include "cli/completion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+namespace muster::cli {
+namespace {
+
+struct Word {
+  std::string text;
+  std::string help;
+};
+
+struct Place {
+  std::string path;  // "queue list"; "" at the top
+  std::vector<Word> verbs;
+  std::vector<Word> options;
+};
+
+/// Up to the first mark that a shell's quotes would have to know about.
+std::string plain(const std::string& text) {
+  std::string out = text;
+  std::erase_if(out, [](char c) { return c == '\'' || c == '"' || c == '`' || c == '\\'; });
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  std::replace(out.begin(), out.end(), ':', ' ');
+  return out;
+}
+
+void collect(const CLI::App& app, const std::string& path, std::vector<Place>& places) {
+  Place place{path, {}, {}};
+  std::vector<std::pair<const CLI::App*, std::string>> below;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    // A group of "" hides a command from people.
+    if (verb->get_name().empty() || verb->get_group().empty()) continue;
+    place.verbs.push_back({verb->get_name(), plain(verb->get_description())});
+    below.emplace_back(verb, (path.empty() ? "" : path + " ") + verb->get_name());
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames())
+      place.options.push_back({"--" + name, plain(option->get_description())});
+    for (const std::string& name : option->get_snames())
+      place.options.push_back({"-" + name, plain(option->get_description())});
+  }
+  places.push_back(std::move(place));
+  for (const auto& [verb, verb_path] : below) collect(*verb, verb_path, places);
+}
+
+std::string words_of(const std::vector<Word>& words) {
+  std::string out;
+  for (const Word& word : words) out += (out.empty() ? "" : " ") + word.text;
+  return out;
+}
+
+std::string bash_script(const std::vector<Place>& places) {
+  std::string verbs;
+  std::string options;
+  for (const Place& place : places) {
+    if (!place.verbs.empty())
+      verbs += fmt::format("    '{}') echo '{}';;\n", place.path, words_of(place.verbs));
+    options += fmt::format("    '{}') echo '{}';;\n", place.path, words_of(place.options));
+  }
+  std::string script =
+      R"SCRIPT(# bash completion of muster; use it with: source <(muster completion bash)
+_muster_verbs() {
+  case "$1" in
+)SCRIPT";
+  script += verbs;
+  script += R"SCRIPT(  esac
+}
+_muster_options() {
+  case "$1" in
+)SCRIPT";
+  script += options;
+  script += R"SCRIPT(  esac
+}
+_muster() {
+  local current="${COMP_WORDS[COMP_CWORD]}" path='' word i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word="${COMP_WORDS[i]}"
+    [[ "$word" == -- ]] && return
+    [[ " $(_muster_verbs "$path") " == *" $word "* ]] && path="${path:+$path }$word"
+  done
+  if [[ "$current" == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_muster_options "$path")" -- "$current"))
+  else
+    COMPREPLY=($(compgen -W "$(_muster_verbs "$path")" -- "$current"))
+  fi
+}
+complete -o default -F _muster muster
+)SCRIPT";
+  return script;
+}
+
+std::string zsh_list(const std::vector<Word>& words) {
+  std::string out;
+  for (const Word& word : words) out += fmt::format(" '{}:{}'", word.text, word.help);
+  return out;
+}
+
+std::string zsh_script(const std::vector<Place>& places) {
+  std::string cases;
+  for (const Place& place : places)
+    cases += fmt::format("    '{}') verbs=({}) options=({});;\n", place.path, zsh_list(place.verbs),
+                         zsh_list(place.options));
+  std::string script = R"SCRIPT(#compdef muster
+# zsh completion of muster; use it with: source <(muster completion zsh)
+_muster_place() {
+  case "$1" in
+)SCRIPT";
+  script += cases;
+  script += R"SCRIPT(    *) verbs=() options=();;
+  esac
+}
+_muster() {
+  local place='' word i
+  local -a verbs options
+  _muster_place ''
+  for ((i = 2; i < CURRENT; i++)); do
+    word="${words[i]}"
+    [[ "$word" == -- ]] && { _files; return; }
+    if (( ${verbs[(I)$word:*]} )); then
+      place="${place:+$place }$word"
+      _muster_place "$place"
+    fi
+  done
+  if [[ "${words[CURRENT]}" == -* ]]; then
+    _describe option options
+  elif (( ${#verbs} )); then
+    _describe command verbs
+  else
+    _files
+  fi
+}
+compdef _muster muster
+)SCRIPT";
+  return script;
+}
+
+std::string fish_script(const std::vector<Place>& places) {
+  std::string out =
+      "# fish completion of muster; use it with: muster completion fish | source\n"
+      "function __muster_at\n"
+      "  set -l words (commandline -opc)\n"
+      "  set -e words[1]\n"
+      "  set -l path\n"
+      "  for word in $words\n"
+      "    string match -q -- '-*' $word; or set path $path $word\n"
+      "  end\n"
+      "  test \"$path\" = \"$argv[1]\"; or string match -q -- \"$argv[1] *\" \"$path\"\n"
+      "end\n";
+  for (const Place& place : places) {
+    const std::string at = fmt::format("complete -c muster -n '__muster_at \"{}\"'", place.path);
+    if (place.path.empty()) {
+      for (const Word& verb : place.verbs)
+        out += fmt::format("complete -c muster -n __fish_use_subcommand -f -a {} -d '{}'\n",
+                           verb.text, verb.help);
+    } else {
+      for (const Word& verb : place.verbs)
+        out += fmt::format("{} -f -a {} -d '{}'\n", at, verb.text, verb.help);
+      for (const Word& option : place.options) {
+        const bool is_long = option.text.starts_with("--");
+        out += fmt::format("{} {} {} -d '{}'\n", at, is_long ? "-l" : "-s",
+                           option.text.substr(is_long ? 2 : 1), option.help);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> completion_script(const CLI::App& app, const std::string& shell) {
+  std::vector<Place> places;
+  collect(app, "", places);
+  if (shell == "bash") return bash_script(places);
+  if (shell == "zsh") return zsh_script(places);
+  if (shell == "fish") return fish_script(places);
+  return invalid(fmt::format("{}: expected bash, zsh or fish", shell));
+}
+
+void add_completion(CLI::App& app, const SharedHost& host) {
+  CLI::App* command =
+      app.add_subcommand("completion", "Print a script that lets your shell complete commands");
+  command->footer(
+      "Use it with:\n"
+      "  source <(muster completion bash)       in ~/.bashrc\n"
+      "  source <(muster completion zsh)        in ~/.zshrc\n"
+      "  muster completion fish | source        in ~/.config/fish/config.fish");
+  const auto shell = std::make_shared<std::string>();
+  command->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([host, shell, &app] {
+    const auto script = completion_script(app, *shell);
+    if (script) host->out(*script);
+  });
+}
+
+}  // namespace muster::cli

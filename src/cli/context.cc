@@ -1,0 +1,92 @@
+// `muster context list|use|set`: which servers there are, and which one is meant.
+#include <fmt/format.h>
+
+#include "cli/cli.h"
+#include "net/url.h"
+
+namespace muster::cli {
+namespace {
+
+Result<int> list_contexts(Session& session) {
+  const auto contexts = load_contexts(session.host());
+  if (!contexts) return contexts.error();
+  Table table({{""}, {"NAME"}, {"URL"}, {"TOKEN"}, {"CA"}});
+  json::array data;
+  for (const Context& context : contexts->all) {
+    const bool is_current = context.name == contexts->current;
+    const bool has_token = !context.token.empty();
+    table.add(
+        {is_current ? "*" : "", context.name, context.url, has_token ? "yes" : "", context.ca});
+    data.push_back(json::object{{"name", context.name},
+                                {"url", context.url},
+                                {"has_token", has_token},
+                                {"ca", context.ca},
+                                {"current", is_current}});
+  }
+  session.print(table, data, fmt::format("no contexts; commands speak to {}", default_url));
+  return exit_done;
+}
+
+Result<int> use_context(Session& session, const std::string& name) {
+  auto contexts = load_contexts(session.host());
+  if (!contexts) return contexts.error();
+  const Context* context = contexts->find(name);
+  if (context == nullptr)
+    return Error{
+        Fault::NotFound,
+        fmt::format("no context {}; make it: muster context set {} --url URL", name, name)};
+  const std::string url = context->url;
+  contexts->current = name;
+  if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
+  session.out(fmt::format("commands speak to {} now\n", url));
+  return exit_done;
+}
+
+struct Options {
+  std::string name;
+  std::string ca;
+};
+
+/// What --url and --token say is kept here, instead of used.
+Result<int> set_context(Session& session, const Options& options) {
+  const Wishes& wishes = session.wishes();
+  auto contexts = load_contexts(session.host());
+  if (!contexts) return contexts.error();
+  if (!wishes.url.empty()) {
+    const auto url = net::parse_url(wishes.url, "--url");
+    if (!url) return url.error();
+  }
+  Context* context = contexts->find(options.name);
+  if (context == nullptr) {
+    if (wishes.url.empty()) return invalid("a new context needs --url URL");
+    context = &contexts->all.emplace_back(Context{options.name, "", "", ""});
+  }
+  if (!wishes.url.empty()) context->url = wishes.url;
+  if (!wishes.token.empty()) context->token = wishes.token;
+  if (!options.ca.empty()) context->ca = options.ca;
+  if (contexts->current.empty()) contexts->current = options.name;
+  if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
+  session.out(fmt::format("context {} kept in {}\n", options.name, contexts_path(session.host())));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_context(CLI::App& app, const SharedHost& host) {
+  CLI::App* context = add_noun(app, "context", "Contexts: the servers you speak to");
+  set_body(*context->add_subcommand("list", "Show contexts"), host, list_contexts);
+  set_body(*app.add_subcommand("contexts", "The same as context list"), host, list_contexts);
+  CLI::App* use = context->add_subcommand("use", "Speak to this server from now on");
+  const auto name = std::make_shared<std::string>();
+  use->add_option("NAME", *name, "as context list shows it")->required();
+  set_body(*use, host, [name](Session& session) { return use_context(session, *name); });
+  CLI::App* set = context->add_subcommand(
+      "set", "Keep --url and --token under a name, where only you can read");
+  set->footer("Example: muster context set lab --url https://muster.lab:8443 --token ...");
+  const auto options = std::make_shared<Options>();
+  set->add_option("NAME", options->name, "what to call it")->required();
+  set->add_option("--ca", options->ca, "file of the authority that signed its certificate");
+  set_body(*set, host, [options](Session& session) { return set_context(session, *options); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,66 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace muster::cli {
+namespace {
+
+/// The commands of a place that are not hidden.
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+/// "did you mean logs?" for a word that is no command here.
+std::string suggestion(const CLI::App& place) {
+  const std::vector<std::string> rest = place.remaining();
+  const std::vector<std::string> names = verbs_of(place);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (rest.empty() || known.empty()) return "";
+  const std::string near = nearest(rest.front(), known);
+  return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+}
+
+}  // namespace
+
+std::vector<std::string> shielded(std::vector<std::string> words) {
+  bool is_command = false;
+  for (std::string& word : words) {
+    const bool in_brackets = word.starts_with('[') && word.ends_with(']');
+    if (is_command && (in_brackets || word.starts_with(shield))) word.insert(0, 1, shield);
+    is_command = is_command || word == "--";
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) {
+  if (dynamic_cast<const CLI::RuntimeError*>(&error) != nullptr) return error.get_exit_code();
+  if (error.get_exit_code() == 0) {
+    std::ostringstream out;
+    app.exit(error, out, out);
+    host.out(out.str());
+    return exit_done;
+  }
+  std::string path = "muster";
+  const CLI::App* place = &app;
+  while (!place->get_subcommands().empty()) {
+    place = place->get_subcommands().front();
+    path += " " + place->get_name();
+  }
+  std::string message = one_line(error.what());
+  host.err(fmt::format("{}: {}{}; see {} --help\n", "muster", message, suggestion(*place), path));
+  return exit_wrong;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,76 @@
+// `muster wait`: until jobs are finished; ends as they ended.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "cli/jobs.h"
+#include "cli/words.h"
+
+namespace muster::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> jobs;
+  std::string timeout;
+};
+
+Result<int> wait_for(Session& session, const Options& options) {
+  Time until = Time::never();
+  if (!options.timeout.empty()) {
+    const auto timeout = parse_duration(options.timeout, "--timeout");
+    if (!timeout) return timeout.error();
+    until = session.host().now() + *timeout;
+  }
+  const auto api = session.api();
+  if (!api) return api.error();
+  std::vector<std::string> ids;
+  for (const std::string& reference : options.jobs) {
+    const auto job = find_job(**api, reference);
+    if (!job) return job.error();
+    ids.push_back(text(*job, "id"));
+  }
+  int code = exit_done;
+  json::array ended;
+  for (const std::string& id : ids) {
+    Duration pause = milliseconds(100);
+    while (true) {
+      const auto job = (*api)->get("/jobs/" + segment(id));
+      if (!job) return job.error();
+      const std::string state = text(*job, "state");
+      if (is_final_state(state)) {
+        if (!session.is_data()) session.out(fmt::format("{} {}\n", id, lower(state)));
+        ended.push_back(*job);
+        break;
+      }
+      const Time now = session.host().now();
+      if (now >= until) {
+        session.note(fmt::format("muster: job {} is still {}", id, lower(state)));
+        return exit_timeout;
+      }
+      session.host().sleep(std::min(pause, until - now));
+      pause = std::min(seconds(2), milliseconds(pause.ms * 3 / 2));
+    }
+    const auto own = ask_exit_code(**api, id);
+    if (!own) return own.error();
+    if (code == exit_done) code = *own;
+  }
+  if (session.is_data()) session.print_data(ended.size() == 1 ? ended.front() : json::value(ended));
+  return code;
+}
+
+}  // namespace
+
+void add_wait(CLI::App& app, const SharedHost& host) {
+  CLI::App* command = app.add_subcommand("wait", "Wait until jobs are finished");
+  command->footer(
+      "Exit codes: that of the first job that failed, 0 if none did; 124 when --timeout passed;\n"
+      "125 if a job ended without an exit code (cancelled, run limit).");
+  const auto options = std::make_shared<Options>();
+  command->add_option("JOB", options->jobs, "id, the beginning of one, or a name (the newest)")
+      ->required();
+  command->add_option("--timeout", options->timeout, "at most so long: 90s, 2h");
+  set_body(*command, host, [options](Session& session) { return wait_for(session, *options); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The command line with a real server and processes that really run.
+
+Usage: real_server_test.py MUSTER [--server MUSTER] [unittest arguments]
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from muster_server import Server  # noqa: E402
+
+BINARY = ""
+SERVER = ""
+CONFIG = """clusters:
+- {name: here, type: local, slots: 4, cpu: 64, memory: 64Gi}
+- {name: sim, type: simulated, nodes: [{count: 2, cpu: 96, memory: 1Ti, gpu: {A100: 8}}]}
+queues:
+- {name: default}
+- {name: other}
+"""
+
+
+class WithServer(unittest.TestCase):
+    """One server for all of its tests: they use jobs of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(SERVER, CONFIG).start()
+        cls.environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{cls.server.port}",
+                           "MUSTER_CONFIG": os.path.join(cls.server.folder, "contexts.yaml")}
+        cls.environment.pop("MUSTER_TOKEN", None)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def muster(self, *words, code=0):
+        done = subprocess.run([BINARY, *words], env=self.environment, capture_output=True,
+                              text=True, timeout=60, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done
+
+    def here(self, *words, **kw):
+        return self.muster("run", "--cluster", "here", *words, **kw)
+
+    def show(self, job):
+        return json.loads(self.muster("show", job, "-o", "json").stdout)
+
+
+class CommandLine(WithServer):
+    """Jobs, from submit to their end."""
+
+    def test_run_prints_what_the_job_prints_and_ends_as_it_ends(self):
+        done = self.here("--", "sh", "-c", "echo hello; echo wrong >&2; exit 3", code=3)
+        self.assertEqual((done.stdout, done.stderr), ("hello\n", "wrong\n"))
+
+    def test_run_passes_on_words_as_they_are(self):
+        done = self.here("-e", "A=b c", "--", "sh", "-c", 'echo "$A" "$@"', "x", "[1,2]", "--all",
+                         "")
+        self.assertEqual(done.stdout, "b c [1,2] --all \n")
+
+    def test_run_shows_the_pods_of_a_gang(self):
+        done = self.here("--pods", "2", "--", "echo", "hi")
+        lines = sorted(line.split(" | ") for line in done.stdout.splitlines())
+        self.assertEqual([line[1] for line in lines], ["hi", "hi"])
+        self.assertNotEqual(lines[0][0], lines[1][0])
+
+    def test_an_interrupted_run_cancels_its_job(self):
+        run = subprocess.Popen([BINARY, "run", "--name", "stopped", "--cluster", "here", "--", "sh",
+                                "-c", "echo up; sleep 60"], env=self.environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL)
+        self.assertEqual(run.stdout.readline(), "up\n")
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, said)
+        self.assertEqual(self.show("stopped")["state"], "Cancelled")
+
+    def test_the_life_of_a_job(self):
+        job = self.muster("submit", "--name", "life", "--cluster", "here", "--hold", "--",
+                          "echo", "ran").stdout.strip()
+        self.assertEqual(self.show(job)["state"], "Held")
+        self.assertIn("life", self.muster("list").stdout)
+        self.muster("set", "priority", job, "70")
+        self.muster("set", "queue", job, "other")
+        self.muster("release", "life")
+        self.assertIn("succeeded", self.muster("wait", job, "--timeout", "50s").stdout)
+        shown = self.show(job)
+        self.assertEqual((shown["priority"], shown["queue"], shown["exit_code"]), (70, "other", 0))
+        self.assertEqual(self.muster("logs", job).stdout, "ran\n")
+        self.assertEqual(self.muster("logs", job, "-f").stdout, "ran\n")
+        kinds = [event["kind"] for event in
+                 json.loads(self.muster("events", job, "-o", "json").stdout)]
+        self.assertEqual((kinds[0], kinds[-1]), ("submitted", "finished"))
+        self.assertIn("placed", kinds)
+        self.muster("cancel", "no-such-job", code=1)
+
+    def test_a_job_file_is_submitted_whole(self):
+        path = os.path.join(self.server.folder, "jobs.yaml")
+        with open(path, "w") as out:
+            out.write("name: part\ncommand: echo part ${index}\nclusters: here\narray: {count: 3}\n"
+                      "---\nname: whole\ncommand: echo whole\nclusters: here\ndepends_on: part\n")
+        ids = self.muster("submit", "-f", path).stdout.split()
+        self.assertEqual(len(ids), 4)
+        self.muster("wait", *ids, "--timeout", "50s")
+        self.assertEqual(self.muster("logs", ids[3]).stdout, "whole\n")
+        self.assertEqual(self.muster("submit", "-f", path, "--dry-run").stdout.count("name:"), 4)
+
+    def test_a_retry_is_a_new_job(self):
+        self.here("--name", "again", "--", "echo", "again")
+        said = self.muster("retry", "again").stdout
+        new = said.split()[-1]
+        self.muster("wait", new, "--timeout", "50s")
+        self.assertEqual(self.muster("logs", new).stdout, "again\n")
+
+    def test_nobody_on_that_port(self):
+        done = self.muster("list", "--url", "http://127.0.0.1:1", code=3)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("muster serve", done.stderr)
+
+    def test_contexts_name_servers(self):
+        url = self.environment["MUSTER_URL"]
+        self.muster("context", "set", "mine", "--url", url)
+        self.muster("context", "use", "mine")
+        without = {k: v for k, v in self.environment.items() if k != "MUSTER_URL"}
+        done = subprocess.run([BINARY, "list", "--all"], env=without, capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.muster("list", "--context", "other", code=1)
+
+
+class Fleet(WithServer):
+    """What the server says about clusters, queues and nodes."""
+
+    def test_lists_show_what_is_configured(self):
+        self.assertIn("sim", self.muster("cluster", "list").stdout)
+        self.assertIn("other", self.muster("queues").stdout)
+        nodes = self.muster("node", "list", "--cluster", "sim", "-o", "json").stdout
+        self.assertEqual(len(json.loads(nodes)), 2)
+        self.assertIn("sim", self.muster("top").stdout)
+
+    def test_explain_says_why_a_job_waits(self):
+        job = self.muster("submit", "--cluster", "sim", "--gpus", "8", "--pods", "3", "--",
+                          "true").stdout.strip()
+        time.sleep(0.3)
+        self.assertIn("waits", self.muster("explain", job).stdout)
+        self.muster("when", job)
+        self.muster("cancel", job)
+
+    def test_whatif_asks_without_submitting(self):
+        self.muster("whatif", "job", "--cluster", "sim", "--gpus", "8")
+        self.assertNotIn("true", self.muster("list", "--all", "--state", "waiting").stdout)
+
+
+if __name__ == "__main__":
+    BINARY = SERVER = os.path.abspath(sys.argv.pop(1))
+    if "--server" in sys.argv:
+        at = sys.argv.index("--server")
+        SERVER = os.path.abspath(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+    unittest.main()
