@@ -49,7 +49,7 @@ THIRD_PARTY = {
     "src/store": POSIX + ("sqlite3.h", "libpq-fe.h", "openssl/evp.h"),
     "src/config": ("yaml-cpp/", "boost/json"),
     "src/auth": POSIX + ("sodium.h",),
-    "src/api": ASIO + ("boost/json",),
+    "src/api": ASIO + ("boost/json", "prometheus/", "spdlog/"),
     "src/cli": POSIX + ("CLI/", "boost/json", "termios.h"),
     "src/sim": ("yaml-cpp/",),
 }

@@ -112,7 +112,7 @@ std::optional<Duration> Runner::turn() {
   const auto took = std::chrono::steady_clock::now() - begin;
   note(report, static_cast<std::uint64_t>(
                    std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
-  if (!report.events.empty() || !report.decisions.empty()) options_.publish(report, loop_->world());
+  options_.publish(report, loop_->world(), std::chrono::duration<double>(took).count());
   if (report.refused && report.refused->fault == Fault::Conflict) {
     is_outdated_ = true;
     return recover_again(now);
@@ -136,9 +136,9 @@ std::optional<Duration> Runner::probe(Time now) {
     is_outdated_ = written.error().fault == Fault::Conflict;
     return refused(written.error(), now);
   }
-  options_.say("the store takes writes again");
   refused_since_.reset();
   requests_.set_store_ok(true);
+  options_.say("the store takes writes again");
   return std::nullopt;
 }
 

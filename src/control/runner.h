@@ -39,8 +39,8 @@ struct RunnerOptions {
   Duration refused_requests = milliseconds(500);  // how long they are kept
   Options loop;
   std::function<Time()> clock;
-  /// After every step, on the loop's thread.
-  std::function<void(const StepReport&, const sched::World&)> publish;
+  /// After every step, on the loop's thread, with how long it took.
+  std::function<void(const StepReport&, const sched::World&, double seconds)> publish;
   /// One line for the log of the server.
   std::function<void(const std::string&)> say;
   /// The thread cannot go on.

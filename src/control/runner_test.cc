@@ -61,7 +61,7 @@ struct RunnerTest : testing::Test {
     RunnerOptions options;
     options.refused_requests = milliseconds(60);
     options.clock = [this] { return Time{++now}; };
-    options.publish = [this](const StepReport& report, const sched::World&) {
+    options.publish = [this](const StepReport& report, const sched::World&, double) {
       for (const model::Event& event : report.events) {
         if (const auto* started = std::get_if<model::Started>(&event.body))
           lines.add("started " + started->job);

@@ -2,8 +2,8 @@
 """kill -9 of the real server at random moments, on both stores.
 
 Jobs are submitted all the while, each under an idempotency key; each appends one line to a file
-when it runs. After the last kill every job that was answered, and every one whose submit was sent again
-after a kill, must have run exactly once: nothing lost, nothing twice.
+when it runs. After the last kill every job that was answered, and every one whose submit was sent
+again after a kill, must have run exactly once: nothing lost, nothing twice.
 
 Usage: kill_test.py MUSTER [--store sqlite|postgres] [--kills N] [--seed N]
 """

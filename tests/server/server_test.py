@@ -14,6 +14,7 @@ import time
 import unittest
 
 from muster_server import Server
+from postgres import Postgres
 
 BINARY = ""
 HERE = "clusters:\n- {name: here, type: local, slots: 4, cpu: 64, memory: 64Gi}\n"
@@ -196,7 +197,8 @@ class OneServer(unittest.TestCase):
     def test_errors_say_what_and_where(self):
         self.assertEqual(self.error(404, "GET", "/jobs/none")["code"], "not_found")
         self.assertEqual(self.error(404, "GET", "/nothing", check=False)["code"], "not_found")
-        self.assertEqual(self.error(405, "DELETE", "/jobs", check=False)["code"], "method_not_allowed")
+        error = self.error(405, "DELETE", "/jobs", check=False)
+        self.assertEqual(error["code"], "method_not_allowed")
         error = self.error(400, "POST", "/jobs", {"comand": "true"})
         self.assertIn("command", error["problems"][0]["message"])
         self.assertIn("did you mean other",
@@ -338,6 +340,29 @@ class OwnServer(unittest.TestCase):
             listed += [row["id"] for row in page["jobs"]]
             cursor = page["next"]
         self.assertEqual(sorted(listed), sorted(taken), "taken, and nothing else")
+
+
+@unittest.skipIf(Postgres.missing(), Postgres.missing())
+class LostDatabase(unittest.TestCase):
+    def test_a_lost_database_stops_acceptance_and_heals(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.close)
+        server = Server(BINARY, f'store: {{postgres: "{postgres.url}"}}\n' + HERE + QUEUES)
+        self.addCleanup(server.close)
+        server.start()
+        kept = server.submit("true", held=True)
+        job = {"command": "true", "held": True}
+        postgres.stop()
+        end = time.monotonic() + 60
+        while server.api("POST", "/jobs", job)[0] != 503:
+            self.assertLess(time.monotonic(), end, "no 503 without a database")
+        self.assertEqual(server.get("/healthz")[0], 200)
+        postgres.start()
+        while server.api("POST", "/jobs", job)[0] != 201:
+            self.assertLess(time.monotonic(), end, server.log())
+            time.sleep(0.1)
+        self.assertEqual(server.job(kept)["state"], "Held")
+        self.assertEqual(server.get("/readyz")[0], 200)
 
 
 if __name__ == "__main__":

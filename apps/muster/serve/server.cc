@@ -117,7 +117,7 @@ Status Server::open_store() {
   store_ = std::move(*opened);
   logs_ =
       std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
-  log_keeper_ = std::make_unique<LogKeeper>(*logs_);
+  log_keeper_ = std::make_unique<control::LogKeeper>(*logs_);
   payloads_ = std::make_unique<JobPayloads>(*store_);
   return Ok{};
 }
@@ -129,7 +129,7 @@ void Server::make_runner() {
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
-  options.publish = [this](const control::StepReport& report, const sched::World& world) {
+  options.publish = [this](const control::StepReport& report, const sched::World& world, double) {
     events_->publish(report, world);
   };
   options.say = [this](const std::string& text) { log_.warn(text); };

@@ -14,12 +14,12 @@
 #include "api/rest/api.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
-#include "apps/muster/serve/log_keeper.h"
 #include "apps/muster/serve/server_log.h"
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
 #include "config/config.h"
+#include "control/log_keeper.h"
 #include "net/http_server.h"
 #include "ports/log_store.h"
 #include "ports/store.h"
@@ -62,7 +62,7 @@ class Server {
   std::string first_token_file_;
   std::unique_ptr<ports::Store> store_;
   std::unique_ptr<ports::LogStore> logs_;
-  std::unique_ptr<LogKeeper> log_keeper_;
+  std::unique_ptr<control::LogKeeper> log_keeper_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<control::Runner> runner_;

@@ -33,6 +33,7 @@ void EventHub::stop() {
 }
 
 void EventHub::publish(const control::StepReport& report, const sched::World& world) {
+  if (report.events.empty() && report.decisions.empty()) return;
   const auto state_of = [&](const model::EventBody& body) -> std::optional<model::JobState> {
     if (const auto state = view::state_after(body)) return state;
     const std::string* job = model::job_of(body);

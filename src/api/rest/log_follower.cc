@@ -14,7 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::milliseconds pause{50};
-constexpr int quiet_looks = 4;  // after the end: output may come a little later than the end itself
+constexpr int quiet_looks = 1;  // clusters hand over all output before they say the end
 constexpr std::size_t pending_most = 512 * 1024;
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "store: the database has version 7 of the schema of its books, this Muster knows up to "
-            "1: start the newer Muster that wrote it");
+            "2: start the newer Muster that wrote it");
   EXPECT_EQ(Database(file).run("select version from schema_version"), "7\n");
 }
 

@@ -12,7 +12,7 @@ using namespace model;
 /// Fills values with random ones; lists are short, so that whole specs stay small.
 class Fill {
  public:
-  explicit Fill(Prng& prng) : prng_(prng) {}
+  Fill(Prng& prng, Fields fields) : prng_(prng), fields_(fields) {}
 
   template <typename... Ts>
   void operator()(Ts&... values) {
@@ -98,7 +98,10 @@ class Fill {
   void set(QueueSpec& s) {
     (*this)(s.name, s.parent, s.tree, s.weight, s.limits, s.strategy, s.priority_cap);
   }
-  void set(ClusterSpec& s) { (*this)(s.name, s.labels, s.gpu_price_milli, s.grace, s.admission); }
+  void set(ClusterSpec& s) {
+    (*this)(s.name, s.labels, s.gpu_price_milli, s.grace);
+    if (fields_ == Fields::All) set(s.admission);
+  }
   void set(PoolSpec& s) { (*this)(s.name, s.cluster, s.node_selector, s.tolerations); }
   void set(FleetPoolSpec& s) { (*this)(s.name, s.pools); }
   void set(NodeSpec& s) {
@@ -109,6 +112,7 @@ class Fill {
   void set(PodPlace& p) { (*this)(p.set, p.node, p.gpu_type, p.devices, p.each); }
 
   Prng& prng_;
+  Fields fields_;
 };
 
 /// The parts of an event, to fill and to compare.
@@ -196,9 +200,9 @@ EventBody made(std::size_t kind, std::index_sequence<I...>) {
 
 }  // namespace
 
-Event random_event(Prng& prng, std::size_t kind) {
+Event random_event(Prng& prng, std::size_t kind, Fields fields) {
   Event event{Time{0}, made(kind, std::make_index_sequence<event_kinds>())};
-  Fill fill(prng);
+  Fill fill(prng, fields);
   fill(event.at.ms);
   std::visit([&](auto& body) { std::apply(fill, Parts::of(body)); }, event.body);
   return event;

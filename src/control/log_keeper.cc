@@ -1,4 +1,4 @@
-#include "apps/muster/serve/log_keeper.h"
+#include "control/log_keeper.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace muster::app {
+namespace muster::control {
 namespace {
 
 std::size_t number(ports::Stream stream) { return static_cast<std::size_t>(stream); }
@@ -71,4 +71,4 @@ Status LogKeeper::append(const ports::PodOutput& pod, std::span<const ports::Out
   return status;
 }
 
-}  // namespace muster::app
+}  // namespace muster::control

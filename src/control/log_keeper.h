@@ -12,7 +12,7 @@
 #include "ports/log_sink.h"
 #include "ports/log_store.h"
 
-namespace muster::app {
+namespace muster::control {
 
 class LogKeeper : public ports::LogSink {
  public:
@@ -33,4 +33,4 @@ class LogKeeper : public ports::LogSink {
   std::map<ports::PodOutput, State> states_;
 };
 
-}  // namespace muster::app
+}  // namespace muster::control

@@ -1,0 +1,69 @@
+// What administrators change: queues and their quota, what clusters are allowed, tokens, and the
+// configuration. Changes of the books go through the loop (control/requests.h) with a row in the
+// audit log and are answered when they are durable, with what came of them.
+//
+// Joining a cluster and reloading the configuration need the parts that the server wires; it hands
+// them in as functions.
+//
+// Thread contract: add_admin_routes before the server starts; handlers are called on I/O threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/rest/live.h"
+#include "auth/tokens.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "config/config.h"
+#include "config/config_diff.h"
+#include "control/reads.h"
+#include "control/requests.h"
+#include "net/router.h"
+
+namespace muster::api {
+
+struct LoadedConfig {
+  std::shared_ptr<const config::Config> config;
+  std::string path;  // "" without a file
+  Time loaded;
+};
+
+struct AdminParts {
+  control::Reads& reads;
+  control::Requests& requests;
+  auth::Tokens& tokens;
+  std::function<Time()> clock;
+  /// Runs a task that may wait for the disk on another thread; false: too much waits.
+  std::function<bool(std::function<void()>)> work;
+
+  /// What holds now. From any thread.
+  std::function<LoadedConfig()> config;
+  /// The text of the configuration file as it is now; called by `work`.
+  std::function<Result<std::string>()> read_config_file;
+
+  // What follows is called by `work`, when the books have the change.
+  /// Makes it hold: clusters that come and go, policy, and then what config() says.
+  std::function<Status(const config::Config&, const config::Diff&)> reload;
+  /// Joins a cluster that is in no configuration file, for good.
+  std::function<Status(const config::Cluster&)> join_cluster;
+  std::function<Status(const std::string& name)> leave_cluster;
+};
+
+/// Runs on a worker; the client is told what it returns if that is an error.
+void on_worker(const AdminParts& parts, const CallPtr& call, std::function<Status()> task);
+
+/// Under /api/muster/v1. `parts` must outlive the router's server.
+void add_admin_routes(net::Router& router, const AdminParts& parts);
+
+/// Parts of it, each in a file of its own.
+void add_token_routes(net::Router& router, const AdminParts& parts);
+void add_config_routes(net::Router& router, const AdminParts& parts);
+
+/// Clusters of a configuration know nothing of what people allowed them meanwhile: gives each
+/// ClusterSet the admission that its cluster has in the world. To be called, on the loop's thread,
+/// with the events of every (re)load.
+void keep_admissions(const sched::World& world, std::vector<model::EventBody>& events);
+
+}  // namespace muster::api

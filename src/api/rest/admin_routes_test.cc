@@ -1,0 +1,291 @@
+#include "api/rest/admin_routes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "api/rest/queue_body.h"
+#include "api/testing/desk.h"
+
+namespace muster::api {
+namespace {
+
+namespace json = boost::json;
+
+struct AdminRoutes : ::testing::Test, testing::Desk {
+  std::string folder = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "muster-api-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    return name;
+  }();
+  std::unique_ptr<auth::Tokens> tokens = *auth::Tokens::open(folder + "/tokens");
+  std::shared_ptr<const config::Config> config =
+      std::make_shared<config::Config>(config::check("queues: [{name: q}]").config);
+  std::string file = "queues: [{name: q, weight: 3}]";
+  std::vector<std::string> joined;
+  std::vector<std::string> left;
+  bool busy = false;
+
+  AdminParts parts{reads,
+                   requests,
+                   *tokens,
+                   [this] { return now; },
+                   [this](const std::function<void()>& task) {
+                     if (!busy) task();
+                     return !busy;
+                   },
+                   [this] { return LoadedConfig{config, "m.yaml", Time{5}}; },
+                   [this]() -> Result<std::string> { return file; },
+                   [this](const config::Config& next, const config::Diff&) -> Status {
+                     config = std::make_shared<config::Config>(next);
+                     return Ok{};
+                   },
+                   [this](const config::Cluster& cluster) -> Status {
+                     joined.push_back(cluster.name);
+                     return Ok{};
+                   },
+                   [this](const std::string& name) -> Status {
+                     left.push_back(name);
+                     return Ok{};
+                   }};
+
+  AdminRoutes() {
+    tell(model::ClusterSet{{"a", {{"site", "x"}}, {}, minutes(7)}});
+    model::NodeSpec node;
+    node.name = "n1";
+    node.allocatable.cpu = {64'000};
+    tell(model::NodeSeen{"a", node});
+    model::QueueSpec queue;
+    queue.name = "q";
+    queue.limits["gpu"].maximum = 8000;
+    tell(model::QueueSet{queue});
+    add_admin_routes(router, parts);
+  }
+  ~AdminRoutes() override { std::filesystem::remove_all(folder); }
+
+  void submit(const std::string& id, const std::string& queue) {
+    model::JobSpec job;
+    job.id = id;
+    job.user = "bob";
+    job.queue = queue;
+    model::PodSet set;
+    set.pod.requests.cpu = {1000};
+    job.gang.sets.push_back(set);
+    tell(model::JobSubmitted{job, world.job_count() + 1});
+  }
+  testing::Answer patch(const std::string& path, const std::string& body) {
+    return ask("PATCH", "/api/muster/v1" + path, body);
+  }
+  testing::Answer remove(const std::string& path) { return ask("DELETE", "/api/muster/v1" + path); }
+  const model::ClusterSpec& cluster() const {
+    return world.fleet.cluster(world.fleet.find_cluster("a")).spec;
+  }
+};
+
+TEST_F(AdminRoutes, AQueueIsMadeShownAndInTheAudit) {
+  const auto made = post("/queues",
+                         R"({"name":"vision","parent":"q","weight":2,"strategy":"fifo",
+                             "guaranteed":{"gpu":"4","memory":"1Gi"},"priority_cap":70})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(made.at("parent"), "q");
+  EXPECT_EQ(made.at("weight"), 2);
+  EXPECT_EQ(made.at("strategy"), "fifo");
+  EXPECT_EQ(made.at("limits").at("gpu").at("guaranteed"), "4");
+  EXPECT_EQ(made.at("limits").at("memory").at("guaranteed"), "1Gi");
+  ASSERT_EQ(audit.size(), 1u);
+  EXPECT_EQ(audit[0].user, "ann");
+  EXPECT_EQ(audit[0].verb, "create");
+  EXPECT_EQ(audit[0].object, "queue/vision");
+  EXPECT_EQ(audit[0].request, "req-1");
+}
+
+TEST_F(AdminRoutes, QueuesThatCannotBeAreRefused) {
+  const std::vector<std::pair<std::string, int>> cases = {
+      {R"({"name":"q"})", 409},
+      {R"({"name":"x","parent":"nobody"})", 400},
+      {R"({"name":"x","wight":2})", 400},
+      {R"({"name":"x","weight":-1})", 400},
+      {R"({"name":"x","guaranteed":{"gpu":"4"},"maximum":{"gpu":"2"}})", 400},
+      {R"({"name":"x","guaranteed":{"gpu":"much"}})", 400},
+      {R"({"name":"x","queues":[{"name":"y"}]})", 400},
+      {R"({"name":""})", 400},
+      {R"({})", 400},
+      {R"([])", 400},
+      {R"({"name":"x","parent":7})", 400},
+  };
+  for (const auto& [body, status] : cases) EXPECT_EQ(post("/queues", body).status, status) << body;
+  EXPECT_TRUE(audit.empty());
+  EXPECT_NE(post("/queues", cases[2].first).message().find("weight"), std::string::npos)
+      << "the nearest known key is named";
+}
+
+TEST_F(AdminRoutes, APatchChangesWhatItNamesAndNothingElse) {
+  ASSERT_EQ(patch("/queues/q", R"({"guaranteed":{"gpu":"2"},"weight":5})").status, 200);
+  const auto answer =
+      patch("/queues/q", R"({"maximum":{"gpu":null,"memory":"1Gi"},"strategy":"skip_ahead"})");
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("weight"), 5);
+  EXPECT_EQ(answer.at("strategy"), "skip_ahead");
+  EXPECT_EQ(answer.at("limits").at("gpu"), (json::object{{"guaranteed", "2"}}));
+  EXPECT_EQ(answer.at("limits").at("memory"), (json::object{{"maximum", "1Gi"}}));
+  EXPECT_EQ(patch("/queues/nobody", "{}").status, 404);
+  EXPECT_EQ(patch("/queues/q", R"({"name":"x"})").status, 400);
+  EXPECT_EQ(patch("/queues/q", R"({"maximum":{"gpu":"1"}})").status, 400) << "below guaranteed";
+  EXPECT_EQ(patch("/queues/q", R"({"maximum":7})").status, 400);
+}
+
+TEST_F(AdminRoutes, AQueueIsNotMovedBelowItselfOrIntoAnotherTree) {
+  ASSERT_EQ(post("/queues", R"({"name":"child","parent":"q"})").status, 201);
+  ASSERT_EQ(post("/queues", R"({"name":"other","tree":"money"})").status, 201);
+  EXPECT_EQ(patch("/queues/q", R"({"parent":"child"})").status, 400);
+  EXPECT_EQ(patch("/queues/q", R"({"parent":"q"})").status, 400);
+  EXPECT_EQ(patch("/queues/q", R"({"parent":"other"})").status, 400);
+  ASSERT_EQ(patch("/queues/child", R"({"parent":""})").status, 200);
+  EXPECT_EQ(patch("/queues/q", R"({"parent":"child"})").status, 200);
+}
+
+TEST_F(AdminRoutes, AQueueWithJobsOrQueuesInItStays) {
+  ASSERT_EQ(post("/queues", R"({"name":"child","parent":"q"})").status, 201);
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  EXPECT_EQ(remove("/queues/child").status, 204);
+  EXPECT_EQ(remove("/queues/child").status, 404);
+  submit("j", "q");
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::Placed{"j", 1, "a", "", {{0, "n1", "", 0, 0}}});
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::Finished{"j", 1, true});
+  EXPECT_EQ(remove("/queues/q").status, 204);
+  EXPECT_EQ(audit.back().verb, "delete");
+}
+
+TEST_F(AdminRoutes, ACordonChangesNothingElseOfTheCluster) {
+  const auto answer = post("/clusters/a/cordon");
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("admission"), "cordoned");
+  EXPECT_EQ(cluster().admission, model::Admission::Cordoned);
+  EXPECT_EQ(cluster().grace, minutes(7));
+  EXPECT_EQ(cluster().labels.at("site"), "x");
+  const std::uint64_t version = world.version;
+  EXPECT_EQ(post("/clusters/a/cordon").status, 200);
+  EXPECT_EQ(world.version, version) << "nothing to change";
+  EXPECT_EQ(post("/clusters/a/drain").at("admission"), "draining");
+  EXPECT_EQ(post("/clusters/a/uncordon").at("admission"), "open");
+  EXPECT_EQ(post("/clusters/b/drain").status, 404);
+  EXPECT_EQ(audit.back().verb, "uncordon");
+}
+
+TEST_F(AdminRoutes, AClusterWithJobsLeavesOnlyByForce) {
+  submit("j", "q");
+  tell(model::Placed{"j", 1, "a", "", {{0, "n1", "", 0, 0}}});
+  EXPECT_EQ(remove("/clusters/a").status, 409);
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(remove("/clusters/a?force=perhaps").status, 400);
+  EXPECT_EQ(remove("/clusters/a?force=true").status, 204);
+  EXPECT_EQ(left, std::vector<std::string>{"a"});
+  EXPECT_EQ(remove("/clusters/a?force=true").status, 404);
+}
+
+TEST_F(AdminRoutes, AClusterJoins) {
+  const auto answer =
+      post("/clusters", R"({"name":"sim","type":"simulated","nodes":[{"count":2}],"grace":"1m"})");
+  ASSERT_EQ(answer.status, 201) << answer.text;
+  EXPECT_EQ(answer.at("name"), "sim");
+  EXPECT_EQ(joined, std::vector<std::string>{"sim"});
+  EXPECT_EQ(world.fleet.cluster(world.fleet.find_cluster("sim")).spec.grace, minutes(1));
+  EXPECT_EQ(post("/clusters", R"({"name":"a","type":"simulated","nodes":[{}]})").status, 409);
+  for (const std::string bad : {R"({"name":"b","type":"moon"})", R"({"name":"b","tipe":"local"})",
+                                "", "7", R"({"name":"b"}], "queues": [{"name":"z"})"})
+    EXPECT_EQ(post("/clusters", bad).status, 400) << bad;
+  EXPECT_EQ(joined.size(), 1u);
+}
+
+TEST_F(AdminRoutes, ATokenIsShownOnceAndWorksUntilRevoked) {
+  const auto made = post("/tokens", R"({"name":"ci","user":"bob","expires_ms":99999999})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  const auto secret = json::value_to<std::string>(made.at("token"));
+  EXPECT_EQ(made.headers.get("Cache-Control"), "no-store");
+  EXPECT_EQ(made.at("user"), "bob");
+  EXPECT_EQ(made.at("expires_ms"), 99999999);
+  EXPECT_EQ(tokens->user_of(secret, now), "bob");
+  const auto list = get("/tokens");
+  ASSERT_EQ(list.at("tokens").as_array().size(), 1u);
+  EXPECT_FALSE(list.at("tokens").as_array()[0].as_object().contains("token"));
+  EXPECT_EQ(list.text.find(secret), std::string::npos);
+  EXPECT_EQ(list.at("tokens").as_array()[0].at("last_used_ms"), now.ms);
+  const auto id = json::value_to<std::string>(made.at("id"));
+  EXPECT_EQ(remove("/tokens/" + id).status, 204);
+  EXPECT_EQ(tokens->user_of(secret, now), std::nullopt);
+  EXPECT_EQ(remove("/tokens/" + id).status, 404);
+  turn();
+  ASSERT_EQ(audit.size(), 2u);
+  EXPECT_EQ(audit[0].verb, "create");
+  EXPECT_EQ(audit[0].object, "token/" + id);
+  EXPECT_EQ(audit[1].verb, "revoke");
+  for (const ports::AuditRow& row : audit) EXPECT_EQ(row.detail.find(secret), std::string::npos);
+}
+
+TEST_F(AdminRoutes, ATokenIsTheCallersUnlessSaidOtherwise) {
+  EXPECT_EQ(post("/tokens", R"({"name":"mine"})").at("user"), "ann");
+  EXPECT_EQ(post("/tokens", R"({"name":"mine"})").status, 409);
+  for (const std::string bad :
+       {"", "[]", "{}", R"({"name":7})", R"({"name":"a b"})", R"({"name":"x","role":"y"})",
+        R"({"name":"x","expires_ms":"1"})", R"({"name":"x","expires_ms":1})"})
+    EXPECT_EQ(post("/tokens", bad).status, 400) << bad;
+  busy = true;
+  EXPECT_EQ(post("/tokens", R"({"name":"x"})").status, 429);
+}
+
+TEST_F(AdminRoutes, AConfigurationIsShownWithItsDefaults) {
+  const auto answer = get("/config");
+  EXPECT_EQ(answer.at("path"), "m.yaml");
+  EXPECT_EQ(answer.at("loaded_ms"), 5);
+  EXPECT_NE(answer.at("yaml").as_string().find("reservation_depth"), std::string::npos);
+}
+
+TEST_F(AdminRoutes, APreviewSaysWhoseJobsAreAffected) {
+  submit("waits", "q");
+  submit("runs", "q");
+  tell(model::Placed{"runs", 1, "a", "", {{0, "n1", "", 0, 0}}});
+  const auto answer = post("/config/check", R"({"yaml":"queues: [{name: q, weight: 2}]"})");
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("ok"), true);
+  EXPECT_EQ(answer.at("applied"), false);
+  EXPECT_EQ(answer.at("queues"), (json::array{"q"}));
+  EXPECT_EQ(answer.at("jobs_affected"), 2);
+  EXPECT_EQ(answer.at("users_affected"), (json::array{"bob"}));
+  ASSERT_EQ(answer.at("changes").as_array().size(), 1u);
+  const auto wrong = post("/config/check", R"({"yaml":"quues: []"})");
+  EXPECT_EQ(wrong.at("ok"), false);
+  EXPECT_EQ(wrong.at("problems").as_array()[0].at("severity"), "error");
+  EXPECT_EQ(post("/config/check", "{}").status, 400);
+  EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
+}
+
+TEST_F(AdminRoutes, AReloadChangesTheBooksAndKeepsACordon) {
+  file = "queues: [{name: q, weight: 3}]\nclusters: [{name: a, type: simulated, nodes: [{}]}]";
+  ASSERT_EQ(post("/clusters/a/cordon").status, 200);
+  EXPECT_EQ(post("/config/reload?dry_run=true").at("applied"), false);
+  EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
+  const auto answer = post("/config/reload");
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("applied"), true);
+  EXPECT_EQ(world.quota[world.quota.find("q")].weight, 3u);
+  EXPECT_EQ(cluster().admission, model::Admission::Cordoned);
+  EXPECT_EQ(audit.back().verb, "reload");
+  file = "queues: 7";
+  EXPECT_EQ(post("/config/reload").status, 400);
+}
+
+TEST_F(AdminRoutes, WhileTheStoreRefusesChangesAreToldToComeAgain) {
+  requests.set_store_ok(false);
+  const auto answer = post("/clusters/a/cordon");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.get("Retry-After"), "1");
+  EXPECT_EQ(cluster().admission, model::Admission::Open);
+  requests.close();
+  EXPECT_EQ(post("/clusters/a/cordon").status, 503);
+}
+
+}  // namespace
+}  // namespace muster::api

@@ -1,0 +1,25 @@
+// What a configuration would change and whose jobs that affects, as the contract's ConfigPreview.
+// Thread contract: affected_jobs on the loop's thread; the rest is pure.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "config/config.h"
+#include "config/config_diff.h"
+#include "sched/world.h"
+
+namespace muster::api {
+
+struct Affected {
+  std::int64_t jobs = 0;        // unfinished, of the queues and clusters that change
+  std::set<std::string> users;  // of those that are active
+};
+/// Looks at every active job once, at waiting ones only by their numbers.
+Affected affected_by(const sched::World& world, const config::Diff& diff);
+
+std::string preview_json(const config::Checked& checked, const config::Diff& diff,
+                         const Affected& affected, bool applied);
+
+}  // namespace muster::api

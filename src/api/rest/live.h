@@ -1,0 +1,55 @@
+// How a handler reaches the loop: puts a question (control/reads.h) or a wish (control/requests.h)
+// and answers the client when the loop has. A full queue is told as 429, a store that refuses or a
+// loop that is gone as 503, both with Retry-After.
+//
+// Thread contract: any thread; what is handed over is called on the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "control/reads.h"
+#include "control/requests.h"
+#include "net/http.h"
+#include "net/responder.h"
+#include "net/router.h"
+
+namespace muster::api {
+
+/// A request and where its answer goes; shared by the closures that work on it.
+struct Call {
+  net::Request request;
+  net::Responder responder;
+
+  void answer(int status, std::string json) const;
+  void answer(const Error& error) const;
+  void answer(const Result<std::string>& json) const;  // 200, or the error
+};
+using CallPtr = std::shared_ptr<const Call>;
+
+CallPtr make_call(net::Request request, net::Responder responder);
+
+/// `then` gets what was read, on the loop's thread; when the question is not taken the client is
+/// told so.
+void read(control::Reads& reads, const CallPtr& call, control::ReadAsk ask,
+          std::function<void(Result<std::string>)> then);
+/// The same with the text read as the answer.
+void read(control::Reads& reads, const CallPtr& call, control::ReadAsk ask);
+
+/// `then` is called when the wish is durable and applied; an error is told to the client.
+void change(control::Requests& requests, const CallPtr& call,
+            std::function<Result<control::Asked>(const sched::World&, Time)> ask,
+            std::function<void()> then);
+
+/// Adds a route under /api/muster/v1.
+void add_route(net::Router& router, std::string_view method, std::string_view path,
+               std::function<void(const CallPtr&)> handle);
+
+/// A row of the audit log for this call.
+ports::AuditRow audit_row(const net::Request& request, std::string verb, std::string object,
+                          std::string detail = "");
+
+}  // namespace muster::api

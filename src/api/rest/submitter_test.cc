@@ -1,0 +1,133 @@
+#include "api/rest/submitter.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/loop.h"
+#include "ports/memory_inbox.h"
+#include "ports/memory_store.h"
+
+namespace muster::api {
+namespace {
+
+/// A loop that steps when the test says so.
+struct SubmitterTest : testing::Test {
+  SubmitterTest() {
+    model::QueueSpec queue;
+    queue.name = "q";
+    const std::vector<model::Event> books{{Time{0}, model::QueueSet{queue}}};
+    MUSTER_CHECK(store.commit({books}).ok(), "set up");
+    auto recovered = control::recover(store, policy);
+    loop.emplace(control::Loop::Ports{inbox, store, {}, &requests}, std::move(*recovered), policy,
+                 control::Options{});
+    submitter.emplace(store, requests, [] { return Time{5}; }, Submitter::Options{});
+  }
+  static Submit submit(const std::string& key, const std::string& queue = "q",
+                       const std::string& hash = "h") {
+    Submit out{{}, "ada", "r1", key, hash};
+    config::Submission job;
+    job.spec.queue = queue;
+    job.spec.gang.sets.emplace_back();
+    job.command.argv = {"true"};
+    job.command.sets.emplace_back();
+    out.jobs.push_back(job);
+    return out;
+  }
+  void put(Submit what) {
+    submitter->submit(std::move(what), [this](SubmitOutcome outcome) {
+      const std::lock_guard lock(mutex);
+      outcomes.push_back(std::move(outcome));
+      changed.notify_all();
+    });
+  }
+  /// Steps until so many were answered.
+  void wait(std::size_t count) {
+    for (int i = 0; i < 2000; ++i) {
+      loop->step(Time{++now});
+      std::unique_lock lock(mutex);
+      if (changed.wait_for(lock, std::chrono::milliseconds(5),
+                           [&] { return outcomes.size() >= count; }))
+        return;
+    }
+    FAIL() << outcomes.size() << " answers";
+  }
+  /// Until so many wait for the loop.
+  void wait_queued(std::size_t count) {
+    for (int i = 0; i < 2000 && requests.size() < count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(requests.size(), count);
+  }
+
+  sched::Policy policy;
+  ports::MemoryInbox inbox{100};
+  ports::MemoryStore store;
+  control::Requests requests{100};
+  std::optional<control::Loop> loop;
+  std::int64_t now = 10;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<SubmitOutcome> outcomes;
+  std::optional<Submitter> submitter;
+};
+
+TEST_F(SubmitterTest, AJobIsDurableWithItsPayloadWhenItIsAnswered) {
+  put(submit(""));
+  wait(1);
+  ASSERT_TRUE(outcomes[0].result) << outcomes[0].result.error().message;
+  const auto row = store.job(outcomes[0].result->ids.at(0));
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->user, "ada");
+  EXPECT_NE(store.payload(row->payload)->find("true"), std::string::npos);
+  EXPECT_EQ(store.audit(0, 9)->rows.at(0).verb, "submit");
+}
+
+TEST_F(SubmitterTest, TwoOfOneKeyInOneStepAreOneJob) {
+  put(submit("k"));
+  put(submit("k"));
+  wait_queued(2);
+  wait(2);
+  EXPECT_EQ(outcomes[0].result->ids, outcomes[1].result->ids);
+  EXPECT_FALSE(outcomes[0].result->repeated);
+  EXPECT_TRUE(outcomes[1].result->repeated);
+  EXPECT_EQ(loop->world().job_count(), 1u);
+}
+
+TEST_F(SubmitterTest, AnotherBodyUnderTheKeyIsAConflict) {
+  put(submit("k"));
+  put(submit("k", "q", "other"));
+  wait(2);
+  ASSERT_FALSE(outcomes[1].result);
+  EXPECT_EQ(outcomes[1].result.error().fault, Fault::Conflict);
+}
+
+TEST_F(SubmitterTest, AKeyWhoseSubmitWasGivenUpIsFreeAgain) {
+  put(submit("k"));
+  wait_queued(1);
+  store.be_busy(1);
+  loop->step(Time{++now});
+  loop->give_up_requests({Fault::Unavailable, "no disk"});
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_FALSE(outcomes[0].result);
+  put(submit("k"));
+  wait(2);
+  ASSERT_TRUE(outcomes[1].result);
+  EXPECT_FALSE(outcomes[1].result->repeated);
+  EXPECT_EQ(loop->world().job_count(), 1u);
+}
+
+TEST_F(SubmitterTest, AnUnknownQueueIsRefusedWithTheNearest) {
+  put(submit("", "qq"));
+  wait(1);
+  ASSERT_FALSE(outcomes[0].result);
+  EXPECT_EQ(outcomes[0].result.error().fault, Fault::Invalid);
+  EXPECT_NE(outcomes[0].result.error().message.find("queue: there is no queue \"qq\""),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::api
