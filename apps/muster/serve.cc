@@ -105,7 +105,7 @@ int serve(const ServeOptions& options) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::atomic<bool> failed{false};
-  Server server(*config, [&failed] {
+  Server server(*config, options.config, [&failed] {
     failed = true;
     ::kill(::getpid(), SIGTERM);
   });

@@ -9,7 +9,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "auth/identity.h"
@@ -17,10 +19,12 @@
 #include "config/config_diff.h"
 #include "store/file_log_store.h"
 #include "store/open.h"
+#include "view/event_json.h"
 
 namespace muster::app {
 namespace {
 
+constexpr std::string_view version = "0.1.0";
 constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
 constexpr std::chrono::seconds house_pause{60};
@@ -34,8 +38,13 @@ std::string applied_file(const std::string& data_dir) { return data_dir + "/appl
 
 }  // namespace
 
-Server::Server(config::Config config, std::function<void()> on_end)
-    : config_(std::move(config)), on_end_(std::move(on_end)), log_(config_.log) {}
+Server::Server(config::Config config, std::string file, std::function<void()> on_end)
+    : config_(std::move(config)),
+      loaded_(clusters::wall_now()),
+      file_(std::move(file)),
+      on_end_(std::move(on_end)),
+      log_(config_.log),
+      metrics_(std::string(version)) {}
 
 Server::~Server() { stop(); }
 
@@ -46,7 +55,7 @@ Status Server::start() {
   make_runner();
   fleet_ =
       std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_keeper_});
-  if (Status status = fleet_->open(config_); !status) return status;
+  if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
   if (!begun) return begun;
@@ -71,6 +80,9 @@ Status Server::open_data() {
                  fmt::format("data_dir: another server uses {}; stop it or name another folder "
                              "with --data-dir",
                              data_dir_)};
+  auto joined = JoinedClusters::open(data_dir_ + "/joined.yaml");
+  if (!joined) return joined.error();
+  joined_ = std::move(*joined);
   return Ok{};
 }
 
@@ -114,7 +126,9 @@ Status Server::open_store() {
   auto opened = config_.store.postgres.empty() ? store::open_sqlite(file)
                                                : store::open_postgres(config_.store.postgres);
   if (!opened) return opened.error();
-  store_ = std::move(*opened);
+  opened_store_ = std::move(*opened);
+  store_ = std::make_unique<api::TimedStore>(
+      *opened_store_, [this](double seconds, bool ok) { metrics_.store_commit(seconds, ok); });
   logs_ =
       std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
   log_keeper_ = std::make_unique<control::LogKeeper>(*logs_);
@@ -129,8 +143,11 @@ void Server::make_runner() {
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
-  options.publish = [this](const control::StepReport& report, const sched::World& world, double) {
+  options.publish = [this](const control::StepReport& report, const sched::World& world,
+                           double seconds) {
     events_->publish(report, world);
+    scores_.remember(report.scores);
+    metrics_.step(report, world, seconds);
   };
   options.say = [this](const std::string& text) { log_.warn(text); };
   options.on_end = [this](const Error& error) {
@@ -152,14 +169,17 @@ std::vector<model::EventBody> Server::first_events(const sched::World& world) co
     const sched::QueueId id = world.quota.find(spec.name);
     is_known = is_known && !id.is_none();
   }
-  return is_known ? config::diff(applied.config, config_).events : config::events_of(config_);
+  const config::Config now = joined_->with(config_);
+  events = is_known ? config::diff(applied.config, now).events : config::events_of(now);
+  api::keep_admissions(world, events);
+  return events;
 }
 
 void Server::remember_config() const {
   const std::string file = applied_file(data_dir_);
   {
     std::ofstream out(file + ".new", std::ios::binary);
-    out << config::to_yaml(config_);
+    out << config::to_yaml(joined_->with(config_));
   }
   std::error_code wrong;
   std::filesystem::rename(file + ".new", file, wrong);
@@ -173,7 +193,7 @@ void Server::make_api() {
       api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox)});
   follower_ = std::make_unique<api::LogFollower>(*store_, *logs_);
   api::Settings settings;
-  settings.version = "0.1.0";
+  settings.version = version;
   settings.default_queue = config_.defaults.queue;
   settings.default_priority = config_.defaults.priority;
   settings.jobs_per_submit = static_cast<std::size_t>(config_.limits.jobs_per_submit);
@@ -188,6 +208,89 @@ void Server::make_api() {
   api::add_log_routes(router_, *backend_);
   api::add_event_routes(router_, *backend_);
   api::add_server_routes(router_, *backend_);
+  add_live_routes();
+}
+
+/// Questions about the live world, administration and metrics.
+void Server::add_live_routes() {
+  const auto job_json = [this](const std::string& id,
+                               std::function<void(Result<std::string>)> then) {
+    const auto look = [this, id, then] {
+      const auto row = store_->job(id);
+      then(row ? Result<std::string>(view::job_row_json(*row)) : row.error());
+    };
+    if (!workers_->post(look))
+      then(Error{Fault::Unavailable, "too many requests wait for the store; ask again later"});
+  };
+  const auto all_clusters = [this] {
+    const std::lock_guard lock(config_mutex_);
+    return std::make_shared<const config::Config>(joined_->with(config_));
+  };
+  read_parts_ = std::make_unique<api::ReadParts>(
+      api::ReadParts{runner_->reads(), scores_, all_clusters, job_json, clusters::wall_now});
+  admin_parts_ = std::make_unique<api::AdminParts>(admin_parts());
+  api::add_read_routes(router_, *read_parts_);
+  api::add_admin_routes(router_, *admin_parts_);
+  api::add_metrics_route(router_, metrics_);
+}
+
+api::AdminParts Server::admin_parts() {
+  return {.reads = runner_->reads(),
+          .requests = runner_->requests(),
+          .tokens = *tokens_,
+          .clock = clusters::wall_now,
+          .work = [this](std::function<void()> task) { return workers_->post(std::move(task)); },
+          .config = [this] { return loaded(); },
+          .read_config_file = [this]() -> Result<std::string> {
+            std::ifstream in(file_, std::ios::binary);
+            if (!in)
+              return invalid(
+                  "the server was started without a configuration file; start it with "
+                  "--config FILE to reload");
+            std::ostringstream text;
+            text << in.rdbuf();
+            return text.str();
+          },
+          .reload = [this](const config::Config& config,
+                           const config::Diff&) { return take_over(config); },
+          .join_cluster = [this](const config::Cluster& cluster) -> Status {
+            const std::lock_guard lock(config_mutex_);
+            if (Status kept = joined_->add(cluster); !kept) return kept;
+            return follow_clusters();
+          },
+          .leave_cluster = [this](const std::string& name) -> Status {
+            const std::lock_guard lock(config_mutex_);
+            if (Status gone = joined_->remove(name); !gone) return gone;
+            return follow_clusters();
+          }};
+}
+
+api::LoadedConfig Server::loaded() const {
+  const std::lock_guard lock(config_mutex_);
+  return {std::make_shared<const config::Config>(config_), file_, loaded_};
+}
+
+/// Opens and drops clusters as the configuration has them now. Under the lock.
+Status Server::follow_clusters() {
+  const config::Config now = joined_->with(config_);
+  if (Status status = fleet_->open(now); !status) return status;
+  const std::shared_ptr gone =
+      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(now));
+  runner_->reload(policy_of(now), fleet_->clusters(), [gone] { gone->clear(); });
+  remember_config();
+  return Ok{};
+}
+
+/// The books have it; now clusters, policy and certificates.
+Status Server::take_over(const config::Config& config) {
+  const std::lock_guard lock(config_mutex_);
+  const config::Config before = std::exchange(config_, config);
+  if (Status status = follow_clusters(); !status) {
+    config_ = before;
+    return status;
+  }
+  loaded_ = clusters::wall_now();
+  return config_.tls ? http_->reload_tls() : Status(Ok{});
 }
 
 Status Server::listen() {
@@ -200,6 +303,7 @@ Status Server::listen() {
         net::TlsServerOptions{.cert_file = config_.tls->cert, .key_file = config_.tls->key};
   options.body_bytes_max = static_cast<std::uint64_t>(config_.limits.request_bytes.v);
   options.connections_max = config_.limits.connections;
+  options.on_access = [this](const net::Access& access) { metrics_.http(access); };
   auto started = net::HttpServer::start(std::move(options), api::guard(router_, *backend_));
   if (!started) return started.error();
   http_ = std::move(*started);
@@ -207,38 +311,41 @@ Status Server::listen() {
 }
 
 Status Server::reload(const config::Config& config) {
-  const config::Diff diff = config::diff(config_, config);
+  const config::Diff diff = config::diff(*loaded().config, config);
   if (diff.empty()) {
     log_.info("reload: nothing changed");
     return Ok{};
   }
-  if (Status status = fleet_->open(config); !status) return status;
   for (const std::string& line : diff.lines) log_.info("reload: " + line);
   for (const std::string& line : diff.restart) log_.warn("reload: needs a restart: " + line);
-  for (const model::EventBody& body : diff.events) {
-    const Status put = runner_->inbox().put({Time{0}, body});
-    if (!put) return put;
-  }
-  const std::shared_ptr gone =
-      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(config));
-  runner_->reload(policy_of(config), fleet_->clusters(), [gone] { gone->clear(); });
-  config_ = config;
-  remember_config();
-  if (config_.tls) return http_->reload_tls();
-  return Ok{};
+  std::promise<Status> written;
+  const control::Request request{
+      [events = diff.events](const sched::World& world, Time) -> Result<control::Asked> {
+        control::Asked asked{.events = events};
+        api::keep_admissions(world, asked.events);
+        return asked;
+      },
+      [&written](const Result<control::Answer>& answer) {
+        written.set_value(answer ? Status(Ok{}) : Status(answer.error()));
+      }};
+  if (runner_->requests().put(request) != control::Requests::Put::Taken)
+    return Error{Fault::Unavailable, "the loop takes no changes now; send the signal again later"};
+  if (Status status = written.get_future().get(); !status) return status;
+  return take_over(config);
 }
 
 void Server::keep_house() {
   std::unique_lock lock(house_mutex_);
   while (!house_changed_.wait_for(lock, house_pause, [this] { return stopping_; })) {
     lock.unlock();
-    const config::Retention& keep = config_.retention;
+    const config::Retention keep = loaded().config->retention;
     ports::Limits limits;
     limits.finished_jobs = keep.finished_jobs;
     limits.finished_jobs_most = static_cast<std::uint64_t>(keep.finished_jobs_max);
     limits.audit = keep.audit;
     const auto removed = store_->retain(clusters::wall_now(), limits);
     if (!removed) log_.warn("retention: " + removed.error().message);
+    if (removed) metrics_.retained(*removed);
     ports::LogLimits log_limits;
     log_limits.age = keep.logs;
     log_limits.total_bytes = static_cast<std::uint64_t>(keep.logs_max.v);

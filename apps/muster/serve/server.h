@@ -8,12 +8,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "api/metrics.h"
+#include "api/rest/admin_routes.h"
 #include "api/rest/api.h"
+#include "api/rest/placement_scores.h"
+#include "api/rest/read_routes.h"
+#include "api/timed_store.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
+#include "apps/muster/serve/joined.h"
 #include "apps/muster/serve/server_log.h"
 #include "auth/tokens.h"
 #include "base/result.h"
@@ -28,8 +35,9 @@ namespace muster::app {
 
 class Server {
  public:
-  /// `on_end`, from another thread: it cannot go on and must be stopped.
-  Server(config::Config config, std::function<void()> on_end);
+  /// `file`: what the configuration was read from, "" without one. `on_end`, from another thread:
+  /// it cannot go on and must be stopped.
+  Server(config::Config config, std::string file, std::function<void()> on_end);
   ~Server();
 
   Status start();
@@ -49,10 +57,20 @@ class Server {
   std::vector<model::EventBody> first_events(const sched::World& world) const;
   void remember_config() const;
   void make_api();
+  void add_live_routes();
+  api::AdminParts admin_parts();
+  api::LoadedConfig loaded() const;
+  Status take_over(const config::Config& config);
+  Status follow_clusters();
   Status listen();
   void keep_house();
 
+  /// Guards the configuration, the clusters that are open and what was joined: a reload may come by
+  /// a signal or by the API.
+  mutable std::mutex config_mutex_;
   config::Config config_;
+  Time loaded_;
+  const std::string file_;
   const std::function<void()> on_end_;
   ServerLog log_;
   std::string data_dir_;
@@ -60,7 +78,11 @@ class Server {
   std::unique_ptr<auth::Tokens> tokens_;
   std::string local_user_;  // "" where everybody needs a token
   std::string first_token_file_;
-  std::unique_ptr<ports::Store> store_;
+  std::optional<JoinedClusters> joined_;
+  api::Metrics metrics_;
+  api::PlacementScores scores_;
+  std::unique_ptr<ports::Store> opened_store_;
+  std::unique_ptr<api::TimedStore> store_;
   std::unique_ptr<ports::LogStore> logs_;
   std::unique_ptr<control::LogKeeper> log_keeper_;
   std::unique_ptr<JobPayloads> payloads_;
@@ -71,6 +93,8 @@ class Server {
   std::unique_ptr<api::Submitter> submitter_;
   std::unique_ptr<api::LogFollower> follower_;
   std::unique_ptr<api::Backend> backend_;
+  std::unique_ptr<api::ReadParts> read_parts_;
+  std::unique_ptr<api::AdminParts> admin_parts_;
   net::Router router_;
   std::unique_ptr<net::HttpServer> http_;
   std::mutex house_mutex_;

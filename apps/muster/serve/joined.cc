@@ -1,0 +1,68 @@
+#include "apps/muster/serve/joined.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace muster::app {
+
+Result<JoinedClusters> JoinedClusters::open(std::string file) {
+  JoinedClusters joined(std::move(file));
+  std::ifstream in(joined.file_, std::ios::binary);
+  if (!in) return joined;
+  std::ostringstream text;
+  text << in.rdbuf();
+  config::Checked checked = config::check(text.str());
+  if (!checked.ok())
+    return invalid(fmt::format("{} cannot be read: {}", joined.file_,
+                               config::to_text(checked.problems.front(), joined.file_)));
+  joined.clusters_ = std::move(checked.config.clusters);
+  return joined;
+}
+
+Status JoinedClusters::add(const config::Cluster& cluster) {
+  std::vector<config::Cluster> clusters = clusters_;
+  std::erase_if(clusters, [&](const config::Cluster& c) { return c.name == cluster.name; });
+  clusters.push_back(cluster);
+  return write(std::move(clusters));
+}
+
+Status JoinedClusters::remove(const std::string& name) {
+  std::vector<config::Cluster> clusters = clusters_;
+  if (std::erase_if(clusters, [&](const config::Cluster& c) { return c.name == name; }) == 0)
+    return Ok{};
+  return write(std::move(clusters));
+}
+
+Status JoinedClusters::write(std::vector<config::Cluster> clusters) {
+  config::Config all;
+  all.clusters = clusters;
+  {
+    std::ofstream out(file_ + ".new", std::ios::binary);
+    out << config::to_yaml(all);
+    out.flush();
+    if (!out) return Error{Fault::Unavailable, fmt::format("cannot write {}.new", file_)};
+  }
+  std::error_code wrong;
+  std::filesystem::rename(file_ + ".new", file_, wrong);
+  if (wrong)
+    return Error{Fault::Unavailable, fmt::format("cannot write {}: {}", file_, wrong.message())};
+  clusters_ = std::move(clusters);
+  return Ok{};
+}
+
+config::Config JoinedClusters::with(config::Config config) const {
+  for (const config::Cluster& cluster : clusters_) {
+    const bool known =
+        std::any_of(config.clusters.begin(), config.clusters.end(),
+                    [&](const config::Cluster& c) { return c.name == cluster.name; });
+    if (!known) config.clusters.push_back(cluster);
+  }
+  return config;
+}
+
+}  // namespace muster::app

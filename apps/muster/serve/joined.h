@@ -1,0 +1,32 @@
+// Clusters that were joined while the server ran and stand in no configuration file: kept in a file
+// of the data folder, so that they are there after a restart. Thread contract: the caller's lock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace muster::app {
+
+class JoinedClusters {
+ public:
+  /// Without a file there are none.
+  static Result<JoinedClusters> open(std::string file);
+
+  Status add(const config::Cluster& cluster);
+  /// Nothing happens if it is not one of them.
+  Status remove(const std::string& name);
+  /// The configuration with these clusters; one of the same name in the file wins.
+  config::Config with(config::Config config) const;
+
+ private:
+  explicit JoinedClusters(std::string file) : file_(std::move(file)) {}
+  Status write(std::vector<config::Cluster> clusters);
+
+  std::string file_;
+  std::vector<config::Cluster> clusters_;
+};
+
+}  // namespace muster::app
