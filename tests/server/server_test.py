@@ -264,14 +264,25 @@ class OwnServer(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "another server uses"):
             second.start()
 
-    def test_nobody_listens_beyond_loopback_without_tokens(self):
+    def test_who_runs_processes_here_is_not_reached_from_elsewhere(self):
         server = Server(BINARY)
         self.addCleanup(server.close)
-        server.write_config("")
         with open(server.config_path, "w") as out:
-            out.write(f"data_dir: {server.folder}/data\nlisten: 0.0.0.0:{server.port}\n")
+            out.write(f"data_dir: {server.folder}/data\nlisten: 0.0.0.0:{server.port}\n{HERE}")
         with self.assertRaisesRegex(AssertionError, "listen: "):
             server.start()
+
+    def test_a_token_says_who_asks_and_a_wrong_one_is_refused(self):
+        server = self.begin()
+        path = os.path.join(server.folder, "data", "admin.token")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        with open(path) as file:
+            token = file.read().strip()
+        info = lambda value: server.api("GET", "/info", headers={"Authorization": value})
+        self.assertEqual(info("Bearer " + token)[0], 200)
+        status, answer, headers = info("Bearer mst_wrong")
+        self.assertEqual((status, answer["error"]["code"]), (401, "unauthorized"))
+        self.assertIn("Bearer", headers["WWW-Authenticate"])
 
     def test_a_changed_file_is_taken_over_without_a_restart(self):
         server = self.begin()
