@@ -99,8 +99,10 @@ TEST_F(SubmitterTest, TwoOfOneKeyInOneStepAreOneJob) {
 
 TEST_F(SubmitterTest, AnotherBodyUnderTheKeyIsAConflict) {
   put(submit("k"));
+  wait(1);
   put(submit("k", "q", "other"));
   wait(2);
+  ASSERT_TRUE(outcomes[0].result);
   ASSERT_FALSE(outcomes[1].result);
   EXPECT_EQ(outcomes[1].result.error().fault, Fault::Conflict);
 }
