@@ -42,6 +42,7 @@ ASIO = ("boost/asio", "boost/beast", "boost/system", "boost/url", "openssl/")
 POSIX = ("unistd.h", "fcntl.h", "signal.h", "spawn.h", "poll.h", "netdb.h", "sys/", "arpa/",
          "netinet/", "linux/sched.h")
 THIRD_PARTY = {
+    "src/sched": ("boost/container/small_vector.hpp", "boost/unordered/unordered_flat_map.hpp"),
     "src/view": ("boost/json",),
     "src/net": ASIO + POSIX,
     "src/kube": ASIO + ("boost/json", "yaml-cpp/"),

@@ -12,11 +12,11 @@ namespace {
 
 /// After so many lines looked through in vain it pays to list those that have a chance, if they are
 /// not more than that.
-struct Patience {
-  std::size_t scanned = 0;
-  std::size_t listed = 0;
+struct Listing {
+  std::size_t after = 0;
+  std::size_t most = 0;
 };
-constexpr std::array<Patience, 3> patience = {{{128, 512}, {4096, 512}, {65536, 16384}}};
+constexpr std::array<Listing, 3> listings = {{{0, 512}, {128, 512}, {4096, 16384}}};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ const LineState& Agenda::state(LineId line) const {
 Agenda::Entry Agenda::entry_of(const World& world, LineId id) const {
   const JobSlot slot = lines_[id.index()].current;
   const Job& job = world.job(slot);
-  return {job.priority, job.seq, id, slot};
+  return {job.priority, job.seq, id, slot, job.queue, job.shape};
 }
 
 bool Agenda::in_order(const World& world, const Entry& a, const Entry& b) const {
@@ -61,8 +61,8 @@ LineId Agenda::best_candidate(World& world) {
     const QueueId id = tournament_.best();
     if (id.is_none()) break;
     if (queues_[id.index()].exact) return queues_[id.index()].candidate;
-    if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < patience.size() &&
-        scanned_ > patience[looked_].scanned) {
+    if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < listings.size() &&
+        scanned_ > listings[looked_ + 1].after) {
       ++looked_;
       mark_candidates(world, true);
       continue;
@@ -91,7 +91,7 @@ void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
   tournament_.clear();
-  const std::size_t most = patience[looked_].listed;
+  const std::size_t most = listings[looked_].most;
   std::optional<std::vector<LineId>> with_chance;
   dense_ = try_all_ || reserve_open_ || due_ > most;
   if (!dense_ && (closer || gains_.lines_at_most(world) <= most)) {
@@ -184,8 +184,8 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
     LineState& s = lines_[scan->line.index()];
     if (s.moved == plan_) continue;
     if (by_chance && !s.due && !gains_.has_chance(moment(world), scan->shape)) continue;
-    s.current = world.first_of(scan->line);
-    const Entry entry{scan->priority, scan->seq, scan->line, s.current};
+    s.current = scan->job;
+    const Entry entry{scan->priority, scan->seq, scan->line, scan->job, id, scan->shape};
     if (wanted(entry)) {
       found = entry;
       break;
@@ -220,7 +220,7 @@ void Agenda::find_candidate(World& world, QueueId id) {
       if (!inside.is_none()) q.candidate = inside;
     }
     venues(world, *policy_, world.line(q.candidate).shape);
-    offer.tier = inside_guaranteed(world, world.line(q.candidate)) ? 0 : 1;
+    offer.tier = inside_guaranteed(world, id, world.line(q.candidate).shape) ? 0 : 1;
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
@@ -234,7 +234,7 @@ std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, b
   if (fifo && q.blocked == epoch_) return std::nullopt;
   // Of a fifo queue the first alone counts: if it does not start, nothing does.
   const auto wanted = [&](const Entry& e) {
-    return lines_[e.line.index()].current == e.job && (fifo || is_candidate(world, e.line));
+    return lines_[e.line.index()].current == e.job && (fifo || is_candidate(world, e));
   };
   std::optional<Entry> first = first_listed(world, id, wanted, true);
   while (!q.later.empty() && !wanted(q.later.front())) q.later.erase(q.later.begin());
@@ -242,7 +242,7 @@ std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, b
     first = q.later.front();
   }
   const bool moving = q.moving == plan_;
-  if (fifo && first && !moving && !is_candidate(world, first->line)) return std::nullopt;
+  if (fifo && first && !moving && !is_candidate(world, *first)) return std::nullopt;
   return first;
 }
 
@@ -250,9 +250,9 @@ std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, b
 LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
   QueueState& q = queues_[id.index()];
   const auto inside = [&](const Entry& e) {
-    if (lines_[e.line.index()].current != e.job || !is_candidate(world, e.line)) return false;
-    venues(world, *policy_, world.line(e.line).shape);
-    return inside_guaranteed(world, world.line(e.line));
+    if (lines_[e.line.index()].current != e.job || !is_candidate(world, e)) return false;
+    venues(world, *policy_, e.shape);
+    return inside_guaranteed(world, e.queue, e.shape);
   };
   const std::optional<Entry> listed = first_listed(world, id, inside, false);
   const auto later = std::find_if(q.later.begin(), q.later.end(), inside);
@@ -261,81 +261,84 @@ LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
   return later->line;
 }
 
-bool Agenda::is_candidate(const World& world, LineId id) {
-  LineState& s = lines_[id.index()];
+bool Agenda::is_candidate(const World& world, const Entry& entry) {
+  LineState& s = lines_[entry.line.index()];
   if (s.failed == epoch_) return false;
   s.may_evict = true;
   if (!s.due && !(try_all_ && s.tried != plan_)) {
-    const Line& line = world.line(id);
     if (!s.parked_at.is_none()) return false;
     const bool reserves =
-        reserve_open_ && world.job(s.current).reservation.is_none() && may_reserve(world, id);
-    const Gains::Hope hope = gains_.hope_of(moment(world), line, s.current);
+        reserve_open_ && !holds_reservation(world, entry.job) && may_reserve(world, entry);
+    const Gains::Hope hope = gains_.hope_of(moment(world), world.line(entry.line), entry.job);
     if (!reserves && !hope.room && !hope.victims) return false;
     // Else nothing has changed since the last search; guarantees move with every start and end.
     s.may_evict = hope.victims || world.quota.any_guarantee();
   }
-  return !refuse_at_once(world, id);
+  return !refuse_at_once(world, entry);
 }
 
 /// Its shape was found to have no room in this epoch, and it can neither reserve nor evict: no need
 /// to try.
-bool Agenda::refuse_at_once(const World& world, LineId id) {
-  LineState& s = lines_[id.index()];
-  const Line& line = world.line(id);
-  const Why* why = known_failure(world, s.current);
-  if (why == nullptr || !world.quota[line.queue].alive) return false;
-  if (may_reserve(world, id) || may_evict(world, id)) return false;
-  unpark(id);
+bool Agenda::refuse_at_once(const World& world, const Entry& entry) {
+  const Why* why = known_failure(world, entry.shape, entry.job);
+  if (why == nullptr || !world.quota[entry.queue].alive) return false;
+  if (may_reserve(world, entry) || may_evict(world, entry)) return false;
+  LineState& s = lines_[entry.line.index()];
+  unpark(entry.line);
   s.tried = plan_;
   s.failed = epoch_;
   s.why = *why;
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
-  if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, entry.queue, entry.shape);
+  if (depends_on_others(world, entry.shape, s.why)) list(entry.line, relational_);
   return true;
 }
 
 // ----------------------------------------------------------------------------------------------
 // rights
 
-bool Agenda::may_reserve(const World& world, LineId line_id) const {
-  const Line& line = world.line(line_id);
-  if (world.quota[line.queue].strategy == model::Strategy::SkipAhead) return false;
-  if (std::holds_alternative<Infeasible>(lines_[line_id.index()].why)) return false;
-  if (line.shape.index() < failures_.size()) {
-    const Failure& failure = failures_[line.shape.index()];
+bool Agenda::may_reserve(const World& world, const Entry& entry) const {
+  if (world.quota[entry.queue].strategy == model::Strategy::SkipAhead) return false;
+  if (std::holds_alternative<Infeasible>(lines_[entry.line.index()].why)) return false;
+  if (entry.shape.index() < failures_.size()) {
+    const Failure& failure = failures_[entry.shape.index()];
     if (failure.epoch == epoch_ && std::holds_alternative<Infeasible>(failure.why)) return false;
   }
   if (!policy_->rules.has(Rule::Reservation)) return false;
   for (const auto& [queue, holder] : has_reservation_) {
-    if (queue != line.queue) continue;
+    if (queue != entry.queue) continue;
     // It keeps it unless the line comes first in the queue.
-    return comes_before(world.job(lines_[line_id.index()].current), world.job(holder));
+    return comes_before(world.job(entry.job), world.job(holder));
   }
-  return std::min(line.priority, world.quota.cap(line.queue)) > reserve_above_;
+  return std::min(entry.priority, world.quota.cap(entry.queue)) > reserve_above_;
 }
 
 /// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed
 /// amounts.
-bool Agenda::inside_guaranteed(const World& world, const Line& line) const {
-  if (world.quota.guarantor(line.queue).is_none()) return false;
-  if (line.shape.index() >= venues_known_.size() || !venues_known_[line.shape.index()]) return true;
-  const auto& least = venues_[line.shape.index()].least;
+bool Agenda::inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const {
+  if (world.quota.guarantor(queue).is_none()) return false;
+  if (shape.index() >= venues_known_.size() || !venues_known_[shape.index()]) return true;
+  const auto& least = venues_[shape.index()].least;
   return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
-    return world.quota.inside_guaranteed(line.queue, charges);
+    return world.quota.inside_guaranteed(queue, charges);
   });
 }
 
-bool Agenda::may_evict(const World& world, LineId id) const {
-  if (!may_evict_ || !lines_[id.index()].may_evict) return false;
-  const Line& line = world.line(id);
-  const int priority = std::min(line.priority, world.quota.cap(line.queue));
-  if (inside_guaranteed(world, line)) return true;
+bool Agenda::may_evict(const World& world, const Entry& entry) const {
+  if (!may_evict_ || !lines_[entry.line.index()].may_evict) return false;
+  const int priority = std::min(entry.priority, world.quota.cap(entry.queue));
+  if (inside_guaranteed(world, entry.queue, entry.shape)) return true;
   if (world.lowest_running_priority() >= priority) return false;
-  if (line.shape.index() >= failures_.size()) return true;
-  const Failure& failure = failures_[line.shape.index()];
+  if (entry.shape.index() >= failures_.size()) return true;
+  const Failure& failure = failures_[entry.shape.index()];
   return failure.alone != epoch_ || priority > failure.without_victims ||
-         before_a_holder(world, world.job(lines_[id.index()].current));
+         before_a_holder(world, world.job(entry.job));
+}
+
+/// Few hold one: looked up in their list the job itself need not be read.
+bool Agenda::holds_reservation(const World& world, JobSlot job) const {
+  constexpr std::size_t few = 64;
+  if (holders_.size() > few) return !world.job(job).reservation.is_none();
+  return std::find(holders_.begin(), holders_.end(), job) != holders_.end();
 }
 
 /// Nodes kept for a job behind it in its own queue are open to it.
@@ -350,10 +353,13 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   may_evict_ = may_evict;
   ++rights_;
   has_reservation_.clear();
+  holders_.clear();
   int lowest = std::numeric_limits<int>::max();
   int taken = 0;
   for (const Reservation& r : world.reservations()) {
-    if (r.job.is_none() || r.preempting) continue;
+    if (r.job.is_none()) continue;
+    holders_.push_back(r.job);
+    if (r.preempting) continue;
     const Job& holder = world.job(r.job);
     has_reservation_.emplace_back(holder.queue, r.job);
     lowest = std::min(lowest, priority_class(world, holder, *policy_));
@@ -460,7 +466,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = std::move(why);
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line);
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line.queue, line.shape);
   if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
@@ -515,7 +521,8 @@ void Agenda::unpark(LineId id) {
 
 void Agenda::rebuild(World& world) {
   queues_.assign(world.quota.size(), {});
-  lines_.assign(world.line_slots(), {});
+  lines_.clear();
+  lines_.resize(world.line_slots());
   waiting_for_quota_.clear();
   rechecks_.clear();
   venues_.clear();
@@ -544,7 +551,7 @@ void Agenda::wake_inside_guarantee(World& world, QueueId queue) {
       const Line& line = world.line(rank.line);
       if (s.inside || s.due) continue;
       venues(world, *policy_, line.shape);
-      if (inside_guaranteed(world, line)) make_due(rank.line);
+      if (inside_guaranteed(world, line.queue, line.shape)) make_due(rank.line);
     }
   }
 }
@@ -662,12 +669,12 @@ const Venues& Agenda::venues(World& world, const Policy& policy, ShapeId shape) 
   return venues_[shape.index()];
 }
 
-const Why* Agenda::known_failure(const World& world, JobSlot slot) const {
-  const Job& job = world.job(slot);
-  if (job.shape.index() >= failures_.size()) return nullptr;
-  const Failure& failure = failures_[job.shape.index()];
-  if (failure.epoch != epoch_ || !job.reservation.is_none()) return nullptr;
+const Why* Agenda::known_failure(const World& world, ShapeId shape, JobSlot slot) const {
+  if (shape.index() >= failures_.size()) return nullptr;
+  const Failure& failure = failures_[shape.index()];
+  if (failure.epoch != epoch_ || holds_reservation(world, slot)) return nullptr;
   if (std::holds_alternative<WouldDelay>(failure.why)) {
+    const Job& job = world.job(slot);
     const bool worse = now_ + expected_run_time(world, job, *policy_) > failure.closed &&
                        priority_class(world, job, *policy_) <= failure.priority;
     if (!worse || before_a_holder(world, job)) return nullptr;

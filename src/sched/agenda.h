@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/chunked.h"
 #include "sched/fit.h"
 #include "sched/gains.h"
 #include "sched/ids.h"
@@ -68,7 +69,9 @@ class Agenda {
   void retry(World& world, LineId line);
 
   /// Somebody may stand lower than the first job of this line: worth a search for victims.
-  bool may_evict(const World& world, LineId line) const;
+  bool may_evict(const World& world, LineId line) const {
+    return may_evict(world, entry_of(world, line));
+  }
   /// Reservations were made or dropped in this plan, or the right to evict used up. `opened`: nodes
   /// of those dropped; `freed`: queues they held quota in.
   void rights_changed(World& world, bool may_evict, const std::vector<NodeId>& opened,
@@ -76,9 +79,9 @@ class Agenda {
 
   const LineState& state(LineId line) const;
   const Venues& venues(World& world, const Policy& policy, ShapeId shape);
-  /// In this epoch a job of this shape was found to have no room, or none that does not delay a
+  /// In this epoch a job of its shape was found to have no room, or none that does not delay a
   /// reservation; placements only make that worse. Why, if that holds for this job too.
-  const Why* known_failure(const World& world, JobSlot job) const;
+  const Why* known_failure(const World& world, ShapeId shape, JobSlot job) const;
   void set_failed(const World& world, JobSlot job, Why why, const std::vector<VenueRoom>& rooms);
   /// Not even with everybody gone who stands lower than its class: true of the other lines of the
   /// shape as well.
@@ -86,12 +89,14 @@ class Agenda {
   Time next_recheck() const { return rechecks_.empty() ? Time::never() : rechecks_.begin()->first; }
 
  private:
-  /// A line's job in its queue's order.
+  /// A line's job in its queue's order. With it most lines are refused without a look at the job.
   struct Entry {
     int priority = 0;
     std::uint64_t seq = 0;
     LineId line;
     JobSlot job;
+    QueueId queue;
+    ShapeId shape;
   };
   /// The lines of one queue that this plan may have to look at.
   struct QueueState {
@@ -129,10 +134,12 @@ class Agenda {
   template <typename Wanted>
   std::optional<Entry> first_listed(World& world, QueueId queue, const Wanted& wanted, bool drop);
   LineId first_inside_guarantee(World& world, QueueId queue);
-  bool is_candidate(const World& world, LineId line);
-  bool refuse_at_once(const World& world, LineId line);
-  bool may_reserve(const World& world, LineId line) const;
-  bool inside_guaranteed(const World& world, const Line& line) const;
+  bool is_candidate(const World& world, const Entry& entry);
+  bool refuse_at_once(const World& world, const Entry& entry);
+  bool may_reserve(const World& world, const Entry& entry) const;
+  bool may_evict(const World& world, const Entry& entry) const;
+  bool inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const;
+  bool holds_reservation(const World& world, JobSlot job) const;
   bool before_a_holder(const World& world, const Job& job) const;
   bool in_order(const World& world, const Entry& a, const Entry& b) const;
   Entry entry_of(const World& world, LineId line) const;
@@ -167,12 +174,13 @@ class Agenda {
   int reservations_ = 0;
   int reserve_above_ = 0;  // only jobs above this class can still get a reservation
   std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
+  std::vector<JobSlot> holders_;  // of any reservation, also of those whose victims are leaving
   std::uint64_t version_seen_ = 0;
   std::size_t types_seen_ = 0;
   bool placed_since_ = false;    // a placement since relational lines were last tried
   std::set<LineId> relational_;  // parked lines that others' starts may help
   std::set<LineId> wanting_;     // that found no nodes to reserve
-  std::vector<LineState> lines_;
+  Chunked<LineState> lines_;
   std::vector<QueueState> queues_;
   Tournament tournament_;
   Gains gains_;

@@ -248,6 +248,8 @@ void check_buckets(const World& world, const Counted& counted, Finding& found) {
             cluster.all[type][whole], cluster.unreserved[type][whole], type, whole, all,
             unreserved);
         const auto& bucket = cluster.buckets[type][whole];
+        found.expect(((cluster.filled[type] >> whole & 1) != 0) == !bucket.empty(),
+                     "bucket {} of type {} is wrongly marked as filled or empty", whole, type);
         for (std::size_t i = 0; i < bucket.size(); ++i) {
           const NodeClass& cls = world.fleet.node_class(bucket[i]);
           found.expect(cls.size > 0 && cls.cluster.index() == c && cls.bucket_at == i &&

@@ -111,42 +111,33 @@ int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& n
   return static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<std::uint16_t>::max()));
 }
 
-const Match& FitCache::match(const World& world, const Policy& policy, PodShapeId pod,
-                             ProfileId profile) {
+const Match& FitCache::new_match(const World& world, const Policy& policy, PodShapeId pod,
+                                 ProfileId profile) {
   if (matches_.size() <= pod.index()) matches_.resize(world.shapes.pod_count());
   auto& row = matches_[pod.index()];
   if (row.size() <= profile.index()) row.resize(world.fleet.profile_count());
-  Match& m = row[profile.index()];
-  if (!m.known) {
-    const Profile& p = world.fleet.profile(profile);
-    m = judge(world.shapes.pod(pod), p, world.fleet.type_name(p.type), policy.rules);
-  }
-  return m;
+  const Profile& p = world.fleet.profile(profile);
+  row[profile.index()] =
+      judge(world.shapes.pod(pod), p, world.fleet.type_name(p.type), policy.rules);
+  return row[profile.index()];
 }
 
-FitCache::ClassFit& FitCache::entry(const World& world, const Policy& policy,
-                                    const PodShapeRec& pod, std::uint16_t each, ClassId cls) {
+FitCache::ClassFit& FitCache::new_entry(const World& world, const Policy& policy,
+                                        const PodShapeRec& pod, std::uint16_t each, ClassId cls) {
   if (fits_.size() <= pod.need) fits_.resize(world.shapes.need_count());
   auto& row = fits_[pod.need];
-  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 5 / 4 + 16);
-  ClassFit& f = row[cls.index()];
+  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 3 / 2 + 16);
   const NodeClass& node = world.fleet.node_class(cls);
-  if (f.generation != node.generation) {
-    f.generation = node.generation;
-    f.pods = static_cast<std::uint16_t>(
-        pods_that_fit(pod, each, node, world.fleet.gpu(node.gpu), policy.rules));
-    f.cost = unknown_cost;
-  }
+  ClassFit& f = row[cls.index()];
+  f.generation = node.generation;
+  f.pods = static_cast<std::uint16_t>(
+      pods_that_fit(pod, each, node, world.fleet.gpu(node.gpu), policy.rules));
+  f.cost = unknown_cost;
   return f;
 }
 
-int FitCache::room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
-  const Match& m = match(world, policy, pod, world.fleet.node_class(cls).profile);
-  if (!m.allowed) return 0;
-  return entry(world, policy, world.shapes.pod(pod), m.each, cls).pods;
-}
-
-NodeCost FitCache::cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
+std::optional<NodeCost> FitCache::cost(const World& world, const Policy& policy, PodShapeId pod,
+                                       ClassId cls) {
   if (renew_at_) {
     make_model(model, world, *renew_at_);
     fits_.clear();
@@ -154,8 +145,10 @@ NodeCost FitCache::cost(const World& world, const Policy& policy, PodShapeId pod
   }
   const NodeClass& node = world.fleet.node_class(cls);
   const Match& m = match(world, policy, pod, node.profile);
+  if (!m.allowed) return std::nullopt;
   const PodShapeRec& rec = world.shapes.pod(pod);
-  ClassFit& f = entry(world, policy, rec, m.each, cls);
+  ClassFit& f = entry(world, policy, rec, m.each, cls, node);
+  if (f.pods == 0) return std::nullopt;
   if (f.cost == unknown_cost) {
     const NodeChoice choice =
         policy.rules.has(Rule::Fragmentation) ? policy.node_choice : NodeChoice::Spread;
@@ -164,7 +157,7 @@ NodeCost FitCache::cost(const World& world, const Policy& policy, PodShapeId pod
     f.device = cost.device;
   }
   // Preferred nodes come before all others; among equals the cost decides.
-  return {f.cost - (std::int64_t{m.preference} << 40), f.device};
+  return NodeCost{f.cost - (std::int64_t{m.preference} << 40), f.device};
 }
 
 }  // namespace muster::sched

@@ -14,6 +14,7 @@
 #include "sched/node_cost.h"
 #include "sched/policy.h"
 #include "sched/shapes.h"
+#include "sched/world.h"
 
 namespace muster::sched {
 
@@ -24,8 +25,6 @@ struct Match {
   std::int32_t preference = 0;  // weights of preferred terms that hold, less those of soft taints
 };
 
-class World;
-
 class FitCache {
  public:
   CostModel model;
@@ -35,11 +34,22 @@ class FitCache {
   void renew_model(Time now) { renew_at_ = now; }
   void keep_model() { renew_at_.reset(); }
 
-  const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile);
+  const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile) {
+    if (pod.index() < matches_.size() && profile.index() < matches_[pod.index()].size()) {
+      const Match& m = matches_[pod.index()][profile.index()];
+      if (m.known) return m;
+    }
+    return new_match(world, policy, pod, profile);
+  }
   /// How many pods of the shape one node of the class can take.
-  int room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
-  /// What the first of them would cost there, preferences included. Only where there is room.
-  NodeCost cost(const World& world, const Policy& policy, PodShapeId pod, ClassId cls);
+  int room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
+    const NodeClass& node = world.fleet.node_class(cls);
+    const Match& m = match(world, policy, pod, node.profile);
+    return m.allowed ? entry(world, policy, world.shapes.pod(pod), m.each, cls, node).pods : 0;
+  }
+  /// What the first of them would cost there, preferences included; nothing if there is no room.
+  std::optional<NodeCost> cost(const World& world, const Policy& policy, PodShapeId pod,
+                               ClassId cls);
 
  private:
   struct ClassFit {
@@ -50,7 +60,17 @@ class FitCache {
   };
   static constexpr std::int64_t unknown_cost = std::numeric_limits<std::int64_t>::min();
   ClassFit& entry(const World& world, const Policy& policy, const PodShapeRec& pod,
-                  std::uint16_t each, ClassId cls);
+                  std::uint16_t each, ClassId cls, const NodeClass& node) {
+    if (pod.need < fits_.size() && cls.index() < fits_[pod.need].size()) {
+      ClassFit& f = fits_[pod.need][cls.index()];
+      if (f.generation == node.generation) return f;
+    }
+    return new_entry(world, policy, pod, each, cls);
+  }
+  const Match& new_match(const World& world, const Policy& policy, PodShapeId pod,
+                         ProfileId profile);
+  ClassFit& new_entry(const World& world, const Policy& policy, const PodShapeRec& pod,
+                      std::uint16_t each, ClassId cls);
 
   std::optional<Time> renew_at_;
   std::vector<std::vector<Match>> matches_;  // [pod shape][profile]

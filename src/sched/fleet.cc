@@ -294,21 +294,23 @@ void Fleet::join_class(NodeId id) {
   if (!node.cls.is_none() || !usable(node)) return;
   const GpuStateId gpu = gpu_states_.intern(node.devices, node.spec.gpu_count);
   const std::uint64_t hash = class_hash(node, gpu);
-  ClassId found = ClassId::none();
-  for (auto [it, end] = class_ids_.equal_range(hash); it != end; ++it) {
-    const NodeClass& c = classes_[it->second.index()];
-    if (c.profile == node.profile && c.gpu == gpu && c.cpu == node.cpu && c.memory == node.memory &&
-        c.pod_slots == node.pod_slots && c.reserved == node.reserved &&
-        c.extended == node.extended) {
-      found = it->second;
-      break;
-    }
+  const auto known = class_ids_.find(hash);
+  const ClassId same_hash = known == class_ids_.end() ? ClassId::none() : known->second;
+  ClassId found = same_hash;
+  const auto is_its = [&](const NodeClass& c) {
+    return c.profile == node.profile && c.gpu == gpu && c.cpu == node.cpu &&
+           c.memory == node.memory && c.pod_slots == node.pod_slots &&
+           c.reserved == node.reserved && c.extended == node.extended;
+  };
+  while (!found.is_none() && !is_its(classes_[found.index()])) {
+    found = classes_[found.index()].same_hash;
   }
   Cluster& cluster = clusters_[node.cluster.index()];
   const std::size_t type = profiles_[node.profile.index()].type.index();
   const std::size_t whole = gpu_states_[gpu].whole;
   if (cluster.buckets.size() <= type) {
     cluster.buckets.resize(type + 1);
+    cluster.filled.resize(type + 1, 0);
     cluster.unreserved.resize(type + 1);
     cluster.all.resize(type + 1);
   }
@@ -334,7 +336,10 @@ void Fleet::join_class(NodeId id) {
     auto& bucket = cluster.buckets[type][whole];
     c.bucket_at = static_cast<std::uint32_t>(bucket.size());
     bucket.push_back(found);
-    class_ids_.emplace(hash, found);
+    cluster.filled[type] |= 1u << whole;
+    c.hash = hash;
+    c.same_hash = same_hash;
+    class_ids_[hash] = found;
   }
   NodeClass& c = classes_[found.index()];
   ++c.size;
@@ -376,24 +381,24 @@ void Fleet::leave_class(NodeId id) {
   classes_[bucket.back().index()].bucket_at = c.bucket_at;
   bucket[c.bucket_at] = bucket.back();
   bucket.pop_back();
-  // The key of the class is that of the node as it was: rebuild it from the class.
-  Node was;
-  was.profile = c.profile;
-  was.cpu = c.cpu;
-  was.memory = c.memory;
-  was.pod_slots = c.pod_slots;
-  was.reserved = c.reserved;
-  was.extended = c.extended;
-  const std::uint64_t hash = class_hash(was, c.gpu);
-  for (auto [it, end] = class_ids_.equal_range(hash); it != end; ++it) {
-    if (it->second == old) {
-      class_ids_.erase(it);
-      break;
-    }
-  }
+  if (bucket.empty()) cluster.filled[profile.type.index()] &= ~(1u << whole);
+  forget_class(old);
   c.generation = ++generation_;
   c.members.clear();
   free_classes_.push_back(old);
+}
+
+/// Takes the class out of the lookup by hash.
+void Fleet::forget_class(ClassId id) {
+  const NodeClass& c = classes_[id.index()];
+  const auto first = class_ids_.find(c.hash);
+  if (first->second == id && c.same_hash.is_none()) {
+    class_ids_.erase(first);
+    return;
+  }
+  ClassId* at = &first->second;
+  while (*at != id) at = &classes_[at->index()].same_hash;
+  *at = c.same_hash;
 }
 
 NodeId Fleet::first_member(ClassId id) {

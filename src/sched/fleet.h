@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -78,6 +79,8 @@ struct NodeClass {
   ReservationId reserved;
   std::vector<std::int64_t> extended;
   std::uint32_t generation = 0;  // differs for each life of a slot: caches compare it
+  std::uint64_t hash = 0;        // of what its members have in common
+  ClassId same_hash;             // another class with this hash, if any
   std::uint32_t size = 0;
   std::uint32_t bucket_at = 0;
   std::uint32_t first_rank = 0;  // of its first member
@@ -98,6 +101,7 @@ struct Cluster {
   std::vector<ProfileId> profiles;  // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
+  std::vector<std::uint32_t> filled;  // by type: bit n is set while bucket [type][n] has classes
   /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.
   std::vector<std::array<std::int32_t, gpus_per_node_max + 1>> unreserved;
   std::vector<std::array<std::int32_t, gpus_per_node_max + 1>> all;
@@ -180,6 +184,7 @@ class Fleet {
  private:
   void join_class(NodeId id);
   void leave_class(NodeId id);
+  void forget_class(ClassId id);
   void refresh(NodeId id, const Shapes& shapes);  // recomputes free amounts from scratch
   ProfileId profile_of(const Node& node, const Shapes& shapes);
   void set_profile(Node& node, ProfileId profile);
@@ -195,7 +200,7 @@ class Fleet {
   std::vector<Profile> profiles_;
   std::vector<NodeClass> classes_;
   std::vector<ClassId> free_classes_;
-  std::unordered_multimap<std::uint64_t, ClassId> class_ids_;                 // lookup-only
+  boost::unordered_flat_map<std::uint64_t, ClassId> class_ids_;               // lookup-only
   std::unordered_multimap<std::uint64_t, ProfileId> profile_ids_;             // lookup-only
   std::unordered_map<std::string, ClusterId> cluster_ids_;                    // lookup-only
   std::unordered_map<std::string, std::pair<ClusterId, NodeId>> foreign_at_;  // lookup-only

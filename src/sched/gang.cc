@@ -97,12 +97,12 @@ void Placer::price(const Venue& venue, const Shape& shape, const Asker& asker, V
     std::uint32_t rank = 0;
     ClassId best_class;
     each_class(ask, [&](ClassId cls) {
-      if (cache_.room(world_, policy_, venue.pods[i], cls) == 0) return true;
+      const auto there = cache_.cost(world_, policy_, venue.pods[i], cls);
+      if (!there) return true;
       const NodeClass& c = world_.fleet.node_class(cls);
       if (!open_to(c, ask)) return true;
-      const std::int64_t cost = cache_.cost(world_, policy_, venue.pods[i], cls).cost;
-      if (cost < best || (cost == best && c.first_rank < rank)) {
-        best = cost;
+      if (there->cost < best || (there->cost == best && c.first_rank < rank)) {
+        best = there->cost;
         rank = c.first_rank;
         best_class = cls;
       }
@@ -122,7 +122,7 @@ std::optional<std::vector<PodOn>> Placer::place_one(const Venue& venue, const Sh
                       !looks_at_others(venue.pods[0]);
   if (!simple) return std::nullopt;
   const Ask ask{venue, 0, 0, asker, nullptr};
-  const std::uint16_t device = cache_.cost(world_, policy_, venue.pods[0], view.best).device;
+  const std::uint16_t device = cache_.cost(world_, policy_, venue.pods[0], view.best)->device;
   return std::vector<PodOn>{put(ask, world_.fleet.first_member(view.best), device)};
 }
 
@@ -166,11 +166,11 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
   const PodShapeId pod = ask.venue.pods[ask.set];
   std::vector<NodeCandidate> heap;
   const auto candidate = [&](ClassId cls) -> std::optional<NodeCandidate> {
-    if (cache_.room(world_, policy_, pod, cls) == 0) return std::nullopt;
+    const auto there = cache_.cost(world_, policy_, pod, cls);
+    if (!there) return std::nullopt;
     const NodeClass& c = world_.fleet.node_class(cls);
     if (!open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
-    return NodeCandidate{cache_.cost(world_, policy_, pod, cls).cost, c.first_rank, cls,
-                         c.generation};
+    return NodeCandidate{there->cost, c.first_rank, cls, c.generation};
   };
   each_class(ask, [&](ClassId cls) {
     if (const auto c = candidate(cls)) heap.push_back(*c);
@@ -196,7 +196,7 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
       offer(top.cls);
       continue;
     }
-    const std::uint16_t device = cache_.cost(world_, policy_, pod, top.cls).device;
+    const std::uint16_t device = cache_.cost(world_, policy_, pod, top.cls)->device;
     out.push_back(put(ask, node, device));
     ++placed;
     if (placed == count) break;
@@ -242,7 +242,7 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
                                               .add(node.rank)
                                               .value() >>
                                           1)
-              : cache_.cost(world_, policy_, pod, node.cls).cost;
+              : cache_.cost(world_, policy_, pod, node.cls)->cost;
       if (best.is_none() || crowding < best_crowding ||
           (crowding == best_crowding && cost < best_cost)) {
         best = id;
@@ -252,7 +252,7 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
     }
     if (best.is_none()) return false;
     const std::uint16_t device =
-        cache_.cost(world_, policy_, pod, world_.fleet.node(best).cls).device;
+        cache_.cost(world_, policy_, pod, world_.fleet.node(best).cls)->device;
     out.push_back(put(ask, best, device));
     relations.placed(pod, best);
   }

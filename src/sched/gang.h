@@ -5,6 +5,8 @@
 // that look at other pods go the slow way, node by node.
 #pragma once
 
+#include <bit>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,13 +19,17 @@
 
 namespace muster::sched {
 
+/// One value per set of a gang: most have one set or two.
+template <typename T>
+using PerSet = boost::container::small_vector<T, 2>;
+
 /// A cluster seen by one gang: through which pool, and with which GPU type for each set.
 struct Venue {
   ClusterId cluster;
   PoolId pool;
-  std::vector<TypeId> types;     // per set; type 0 for sets without GPUs
-  std::vector<PodShapeId> pods;  // per set, the pool folded in
-  std::uint32_t charges = 0;     // position in Venues::full and Venues::least
+  PerSet<TypeId> types;       // type 0 for sets without GPUs
+  PerSet<PodShapeId> pods;    // the pool folded in
+  std::uint32_t charges = 0;  // position in Venues::full and Venues::least
 };
 
 /// Who asks, and how long it would stay: nodes reserved for others are open only to jobs that leave
@@ -125,14 +131,16 @@ class Placer {
 /// visitor.
 template <typename Visit>
 void Placer::each_class(const Ask& ask, Visit&& visit) {
-  const auto& buckets = world_.fleet.cluster(ask.venue.cluster).buckets;
+  const Cluster& cluster = world_.fleet.cluster(ask.venue.cluster);
   const PodShapeRec& pod = world_.shapes.pod(ask.venue.pods[ask.set]);
-  const bool share = pod.spec.gpu.is_share();
-  for (std::size_t type = 0; type < buckets.size(); ++type) {
-    if (pod.gpus > 0 && type != ask.venue.types[ask.set].index()) continue;
-    for (std::size_t whole = share ? 0 : static_cast<std::size_t>(pod.gpus);
-         whole < buckets[type].size(); ++whole) {
-      for (const ClassId cls : buckets[type][whole]) {
+  const int least = pod.spec.gpu.is_share() ? 0 : pod.gpus;
+  const std::size_t first = pod.gpus > 0 ? ask.venue.types[ask.set].index() : 0;
+  const std::size_t last = pod.gpus > 0 ? first + 1 : cluster.buckets.size();
+  if (least > gpus_per_node_max || last > cluster.buckets.size()) return;
+  for (std::size_t type = first; type < last; ++type) {
+    for (std::uint32_t left = cluster.filled[type] >> least << least; left != 0; left &= left - 1) {
+      for (const ClassId cls :
+           cluster.buckets[type][static_cast<std::size_t>(std::countr_zero(left))]) {
         if (!visit(cls)) return;
       }
     }

@@ -104,6 +104,7 @@ struct Line {
 /// Order of lines inside a queue: user's priority, then the first job's sequence and id.
 struct LineRank {
   int priority = 0;
+  JobSlot job;  // the first
   std::uint64_t seq = 0;
   std::string id;
   LineId line;

@@ -72,7 +72,6 @@ class QuotaAnswers {
         job_(world.job(asker.job)),
         venues_(venues),
         counts_(counts),
-        known_(venues.full.size(), false),
         answers_(venues.full.size()) {
     const Shape& shape = world.shapes[job_.shape];
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -81,13 +80,12 @@ class QuotaAnswers {
   }
 
   const std::optional<OverQuota>& of(const Venue& venue) {
-    std::optional<OverQuota>& answer = answers_[venue.charges];
-    if (known_[venue.charges]) return answer;
-    known_[venue.charges] = true;
+    std::optional<std::optional<OverQuota>>& answer = answers_[venue.charges];
+    if (answer) return *answer;
     const Shape& shape = world_.shapes[job_.shape];
     answer = whole_ ? ask(venues_.full[venue.charges])
                     : ask(world_.charges(shape, counts_, venue.types, policy_));
-    return answer;
+    return *answer;
   }
 
  private:
@@ -104,8 +102,7 @@ class QuotaAnswers {
   const Venues& venues_;
   const std::vector<int>& counts_;
   bool whole_ = true;
-  std::vector<bool> known_;
-  std::vector<std::optional<OverQuota>> answers_;
+  boost::container::small_vector<std::optional<std::optional<OverQuota>>, 8> answers_;
 };
 
 }  // namespace
@@ -173,23 +170,24 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     j.why = NoCluster{venues.excluded, venues.unhealthy};
     return j;
   }
-  std::optional<OverQuota> first_over;
-  NoRoom none{shape.pods, 0, venues.all.front().cluster};
-  bool reserved_only = false;
-  bool all_over = true;
-  QuotaAnswers quota(world, agenda.capacity, policy, asker, venues, counts);
-  const bool promised = std::any_of(venues.all.begin(), venues.all.end(), [&](const Venue& venue) {
+  // Others went so that it can start there: elsewhere it might stand no higher than they did.
+  const auto promised = std::find_if(venues.all.begin(), venues.all.end(), [&](const Venue& venue) {
     return is_promised(world, job, venues, venue);
   });
+  const bool only_promised = promised != venues.all.end();
+  NoRoom none{shape.pods, 0, venues.all.front().cluster};
+  bool reserved_only = false;
+  // Quota is asked before room if it is tight, else only where there is room: both cost time.
+  QuotaAnswers quota(world, agenda.capacity, policy, asker, venues, counts);
+  const auto first_over = quota.of(only_promised ? *promised : venues.all.front());
+  bool all_over = first_over.has_value();
+  j.candidates.reserve(venues.all.size());
   for (const Venue& venue : venues.all) {
-    // Others went so that it can start there: elsewhere it might stand no higher than they did.
-    if (promised && !is_promised(world, job, venues, venue)) continue;
-    if (const auto& over = quota.of(venue)) {
-      if (!first_over) first_over = over;
-      continue;
-    }
+    if (only_promised && !is_promised(world, job, venues, venue)) continue;
+    if (first_over && quota.of(venue)) continue;
     all_over = false;
     const VenueView view = placer.view(venue, shape, counts, asker);
+    if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) continue;
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
     reserved_only = reserved_only || view.reserved_only;
     if (view.enough) j.candidates.push_back({&venue, view, {}});
@@ -202,7 +200,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);
   j.why = none;
   if (reserved_only) j.why = would_delay(world, venues, asker);
-  if (all_over && first_over) j.why = *first_over;
+  if (all_over) j.why = *first_over;
   return j;
 }
 

@@ -184,7 +184,7 @@ class Planner {
       agenda_.park(world_, id, Preempting{cluster, it->second});
       return;
     }
-    if (const Why* known = agenda_.known_failure(world_, slot)) {
+    if (const Why* known = agenda_.known_failure(world_, line.shape, slot)) {
       wait(id, slot, *known);
       return;
     }

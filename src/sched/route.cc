@@ -15,9 +15,8 @@ bool takes_jobs(model::Health health) {
   return health == model::Health::Ready || health == model::Health::Degraded;
 }
 
-/// Types a pod may use in a cluster, in the order of names.
-std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, ClusterId cluster,
-                              const Rules& rules) {
+/// Types a pod may use, in the order of names.
+std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, const Rules& rules) {
   std::vector<TypeId> types;
   if (!pod.spec.gpu_types.empty() && rules.has(Rule::GpuTypes)) {
     for (const auto& name : pod.spec.gpu_types) {
@@ -32,27 +31,37 @@ std::vector<TypeId> types_for(const World& world, const PodShapeRec& pod, Cluste
   std::sort(types.begin(), types.end(), [&](TypeId a, TypeId b) {
     return world.fleet.type_name(a) < world.fleet.type_name(b);
   });
-  const std::size_t known = world.fleet.cluster(cluster).buckets.size();
-  std::erase_if(types, [&](TypeId t) { return t.index() >= known; });
+  return types;
+}
+
+/// By set; none for sets without GPUs.
+std::vector<std::vector<TypeId>> types_of_sets(const World& world, const Shape& shape,
+                                               const Rules& rules) {
+  std::vector<std::vector<TypeId>> types(shape.sets.size());
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const PodShapeRec& pod = world.shapes.pod(shape.sets[i].pod);
+    if (pod.gpus > 0) types[i] = types_for(world, pod, rules);
+  }
   return types;
 }
 
 /// One venue per type of the first GPU set; other sets use the same type where they may, else their
 /// own first choice.
-void add_venues(World& world, const Policy& policy, const Shape& shape, ClusterId cluster,
-                PoolId pool, std::vector<Venue>& out) {
-  Venue base{cluster, pool, std::vector<TypeId>(shape.sets.size(), TypeId{0}), {}, 0};
+void add_venues(World& world, const Shape& shape, const std::vector<std::vector<TypeId>>& types,
+                ClusterId cluster, PoolId pool, std::vector<Venue>& out) {
+  Venue base{cluster, pool, PerSet<TypeId>(shape.sets.size(), TypeId{0}), {}, 0};
   for (const SetRec& set : shape.sets) {
     base.pods.push_back(
         pool.is_none() ? set.pod : world.shapes.in_pool(set.pod, pool, world.pool(pool).spec));
   }
-  std::vector<std::vector<TypeId>> types(shape.sets.size());
+  const std::size_t known = world.fleet.cluster(cluster).buckets.size();
+  const auto is_known = [&](TypeId type) { return type.index() < known; };
   std::size_t lead = shape.sets.size();
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-    const PodShapeRec& pod = world.shapes.pod(shape.sets[i].pod);
-    if (pod.gpus == 0) continue;
-    types[i] = types_for(world, pod, cluster, policy.rules);
-    if (types[i].empty()) return;
+    if (world.shapes.pod(shape.sets[i].pod).gpus == 0) continue;
+    const auto first = std::find_if(types[i].begin(), types[i].end(), is_known);
+    if (first == types[i].end()) return;
+    base.types[i] = *first;
     if (lead == shape.sets.size()) lead = i;
   }
   if (lead == shape.sets.size()) {
@@ -60,13 +69,12 @@ void add_venues(World& world, const Policy& policy, const Shape& shape, ClusterI
     return;
   }
   for (const TypeId type : types[lead]) {
-    Venue venue = base;
+    if (!is_known(type)) continue;
+    Venue& venue = out.emplace_back(base);
     for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-      if (types[i].empty()) continue;
       const bool same = std::find(types[i].begin(), types[i].end(), type) != types[i].end();
-      venue.types[i] = same ? type : types[i].front();
+      if (same) venue.types[i] = type;
     }
-    out.push_back(std::move(venue));
   }
 }
 
@@ -78,9 +86,9 @@ void add_charges(World& world, const Policy& policy, const Shape& shape, Venues&
     full.push_back(set.count);
     least.push_back(set.least);
   }
-  std::vector<const std::vector<TypeId>*> known;
+  std::vector<const PerSet<TypeId>*> known;
   for (Venue& venue : venues.all) {
-    const auto same = [&](const std::vector<TypeId>* types) { return *types == venue.types; };
+    const auto same = [&](const PerSet<TypeId>* types) { return *types == venue.types; };
     const auto it = std::find_if(known.begin(), known.end(), same);
     venue.charges = static_cast<std::uint32_t>(it - known.begin());
     if (it != known.end()) continue;
@@ -177,6 +185,7 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
       pools.push_back(world.find_pool(gang.pool));
     }
   }
+  const auto types = types_of_sets(world, shape, rules);
   for (const ClusterId id : world.fleet.by_name()) {
     const Cluster& cluster = world.fleet.cluster(id);
     if (!cluster.joined) continue;
@@ -201,7 +210,7 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
       ++venues.unhealthy;
       continue;
     }
-    for (const PoolId pool : here) add_venues(world, policy, shape, id, pool, venues.all);
+    for (const PoolId pool : here) add_venues(world, shape, types, id, pool, venues.all);
   }
   add_charges(world, policy, shape, venues);
   return venues;

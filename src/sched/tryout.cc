@@ -60,7 +60,7 @@ std::optional<std::vector<PodOn>> Tryout::place(const Venue& venue, const Counts
 }
 
 std::optional<Start> Tryout::start(const Venues& venues, const Counts& counts, const Asker& asker) {
-  const std::vector<TypeId>* last_types = nullptr;
+  const PerSet<TypeId>* last_types = nullptr;
   bool allowed = false;
   for (const Venue& venue : venues.all) {
     if (last_types == nullptr || *last_types != venue.types)
@@ -115,7 +115,7 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
   const Asker patient{slot_, Time::never(), asker_.own, asker_.priority};
   const Counts counts = least_of(shape_);
   std::optional<WhenJobEnds> best;
-  std::vector<std::vector<TypeId>> done;
+  std::vector<PerSet<TypeId>> done;
   for (const Venue& venue : venues_.all) {
     if (std::find(done.begin(), done.end(), venue.types) != done.end()) continue;
     done.push_back(venue.types);

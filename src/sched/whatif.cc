@@ -60,11 +60,14 @@ class Inquiry {
     add(fewer_pods());
     add(other_cluster());
     for (OtherGpuType& type : other_types()) found.emplace_back(type);
-    add(higher_priority());
-    add(more_quota());
-    add(try_.when_job_ends());
-    add(shorter_limit());
-    add(unavailable_nodes());
+    // Where all nodes together are too small nobody's leaving and no right or limit helps.
+    if (!infeasible(world_, kit_.agenda(), policy_, try_.job().shape)) {
+      add(higher_priority());
+      add(more_quota());
+      add(try_.when_job_ends());
+      add(shorter_limit());
+      add(unavailable_nodes());
+    }
     add(cluster_back());
     return found;
   }
@@ -225,7 +228,7 @@ class Inquiry {
 
   std::optional<MoreQuota> more_quota() {
     std::optional<MoreQuota> best;
-    std::vector<std::vector<TypeId>> tried;
+    std::vector<PerSet<TypeId>> tried;
     for (const Venue& venue : try_.venues().all) {
       if (std::find(tried.begin(), tried.end(), venue.types) != tried.end()) continue;
       const Charges charges = try_.charges(venue, least_);

@@ -88,7 +88,6 @@ World::World(const World& other)
       leaving_(other.leaving_),
       running_(other.running_),
       evictable_(other.evictable_) {
-  jobs_.reserve(other.jobs_.size());
   for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
 }
 
@@ -142,7 +141,7 @@ const std::vector<LineId>& World::lines_of_shape(ShapeId shape) const {
 LineRank World::rank_of(LineId id) const {
   const Line& line = lines_[id.index()];
   const auto& [key, slot] = *line.jobs.begin();
-  return {line.priority, key.first, key.second, id, line.shape};
+  return {line.priority, slot, key.first, key.second, id, line.shape};
 }
 
 LineId World::line_for(const Job& job) {
@@ -486,8 +485,15 @@ Capacity World::capacity(const Policy& policy) {
   return capacity;
 }
 
+ResourceId World::resource_of(TypeId type) {
+  if (type_resources_.size() <= type.index()) type_resources_.resize(type.index() + 1);
+  ResourceId& known = type_resources_[type.index()];
+  if (known.is_none()) known = quota.resource("gpu." + fleet.type_name(type));
+  return known;
+}
+
 Charges World::charges(const Shape& shape, const std::vector<int>& counts,
-                       const std::vector<TypeId>& types, const Policy& policy) {
+                       std::span<const TypeId> types, const Policy& policy) {
   Charges charges;
   const auto add = [&](ResourceId r, std::int64_t amount) {
     if (amount == 0) return;
@@ -506,12 +512,11 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
     if (pod.gpus > 0) {
       const std::int64_t each = share_of_device(pod, fleet.gpu_memory_of(types[i]));
       const std::int64_t milli = each * pod.gpus * counts[i];
-      const std::string& type = fleet.type_name(types[i]);
-      const auto weight = policy.gpu_weight_milli.find(type);
+      const auto weight = policy.gpu_weight_milli.find(fleet.type_name(types[i]));
       const bool weighs =
           weight != policy.gpu_weight_milli.end() && policy.rules.has(Rule::GpuWeight);
       add(resource_gpu, milli * (weighs ? weight->second : 1000) / 1000);
-      add(quota.resource("gpu." + type), milli);
+      add(resource_of(types[i]), milli);
     }
     for (const auto& [name, amount] : pod.spec.requests.extended)
       add(quota.resource(name), amount * counts[i]);

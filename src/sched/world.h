@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/chunked.h"
 #include "base/time.h"
 #include "model/event.h"
 #include "sched/fleet.h"
@@ -161,23 +163,24 @@ class World {
   /// Fleet totals by quota resource, GPU types weighted.
   Capacity capacity(const Policy& policy);
   /// What a gang charges: `types` is the GPU type of each set, `counts` the pods of each set.
-  Charges charges(const Shape& shape, const std::vector<int>& counts,
-                  const std::vector<TypeId>& types, const Policy& policy);
+  Charges charges(const Shape& shape, const std::vector<int>& counts, std::span<const TypeId> types,
+                  const Policy& policy);
 
   /// Of everything that is folded, independent of table order; equal worlds have equal hashes.
   std::uint64_t hash() const;
 
  private:
   LineId line_for(const Job& job);
+  ResourceId resource_of(TypeId type);
   void charge_reservation(const Reservation& reservation, int sign);
   void count_backlog(const Job& job, int change);
   void rank_changed(LineId id, const LineRank* old_rank);
   void list_by_shape(LineId id, bool listed);
   void list_by_first(LineId id, bool was_listed);
 
-  std::vector<Job> jobs_;
+  Chunked<Job> jobs_;
   std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
-  std::vector<Line> lines_;
+  Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<std::set<LineRank>> queue_lines_;
   std::vector<int> top_priorities_;  // by queue, as far as lines exist
@@ -194,6 +197,7 @@ class World {
   std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
   std::unordered_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by user and name
   std::vector<Orphan> orphans_;
+  std::vector<ResourceId> type_resources_;  // "gpu.<type>" by GPU type, as far as asked for
   std::size_t waiting_ = 0;
   std::vector<std::map<int, Backlog>> backlogs_;  // by queue
   std::map<JobSlot, int> leaving_;

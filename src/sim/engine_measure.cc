@@ -263,8 +263,11 @@ NoMeasure EngineRun::say_no() {
   NoMeasure m;
   std::vector<double> times;
   // Whatever is still under way must not be counted.
-  for (int i = 0; i < 10; ++i) plan_and_apply();
-  start_placed();
+  for (int i = 0; i < 10; ++i) {
+    now_ = now_ + seconds(1);
+    plan_and_apply();
+    start_placed();
+  }
   for (const model::JobSpec& spec : impossible_jobs(generator_)) {
     sched::Why why;
     times.push_back(ask(spec, why));
