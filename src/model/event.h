@@ -154,13 +154,23 @@ struct ForeignPodGone {
 /// Time has passed: jobs whose start-after or pause is over join their lines.
 struct Ticked {};
 
+// ---- what the books need not know any more
+/// Jobs that finished at `until` or before leave the engine, but for those that something in it
+/// still refers to; run times learned from names that nobody has used since `names_until` go too.
+/// The tables keep finished jobs as long as retention says. At least one plan lies between `until`
+/// and this event.
+struct FinishedForgotten {
+  Time until;
+  Time names_until;
+};
+
 using Decision = std::variant<Placed, Stopped, Reserved, ReservationDropped, GivenUp>;
 using EventBody =
     std::variant<JobSubmitted, JobCancelled, JobHeld, JobReleased, PriorityChanged, QueueChanged,
                  QueueSet, QueueRemoved, PoolSet, FleetPoolSet, ClusterSet, ClusterLeft, Placed,
                  Stopped, Reserved, ReservationDropped, GivenUp, Started, Finished, StartFailed,
                  Gone, Checkpointed, ClusterHealth, NodeSeen, NodeGone, ForeignPodSeen,
-                 ForeignPodGone, Ticked>;
+                 ForeignPodGone, Ticked, FinishedForgotten>;
 
 struct Event {
   Time at;

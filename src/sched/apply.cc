@@ -20,6 +20,7 @@ class Applier {
     Job job;
     job.id = e.spec.id;
     job.seq = e.seq;
+    w_.newest_submit = std::max(w_.newest_submit, e.seq);
     job.queue = w_.quota.find_or_make(e.spec.queue);
     for (const auto& name : e.spec.extra_queues)
       job.extra_queues.push_back(w_.quota.find_or_make(name));
@@ -351,6 +352,11 @@ class Applier {
     }
     return true;
   }
+  bool operator()(const model::FinishedForgotten& e) {
+    w_.forget_finished(std::min(e.until, at_ - Duration{1}));
+    w_.forget_names(std::min(e.names_until, at_ - Duration{1}));
+    return true;
+  }
 
  private:
   /// What a job that waits for its victims will charge at least: nobody else may take it meanwhile.
@@ -448,6 +454,9 @@ class Applier {
     stop_waiting(slot);
     move(slot, state);
     w_.doomed.erase(slot);
+    w_.job(slot).finished = at_;
+    w_.finished.emplace(at_, slot);
+    for (const std::string& id : w_.job(slot).depends_on) wait_no_more(slot, id);
     const auto it = w_.dependents.find(w_.job(slot).id);
     if (it == w_.dependents.end()) return;
     for (const JobSlot other : it->second) {
@@ -461,6 +470,13 @@ class Applier {
       }
     }
     w_.dependents.erase(it);
+  }
+
+  void wait_no_more(JobSlot slot, const std::string& dependency) {
+    const auto it = w_.dependents.find(dependency);
+    if (it == w_.dependents.end()) return;
+    std::erase(it->second, slot);
+    if (it->second.empty()) w_.dependents.erase(it);
   }
 
   bool orphan_gone(JobSlot slot, std::uint32_t attempt) {

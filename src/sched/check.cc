@@ -439,7 +439,11 @@ void check_waiting(const World& world, JobSlot slot, Finding& found) {
 
 void check_job(const World& world, JobSlot slot, Finding& found) {
   const Job& job = world.job(slot);
+  if (world.is_free(slot)) return;
   found.expect(world.find_job(job.id) == slot, "job {}: not found by its id", job.id);
+  found.expect(model::is_final(job.state) == world.finished.contains({job.finished, slot}),
+               "job {}: {}, but the list of finished ones says otherwise", job.id,
+               model::to_text(job.state));
   found.expect(model::is_active(job.state) == (job.active != nullptr), "job {}: {} and {} nodes",
                job.id, model::to_text(job.state), job.active ? "holds" : "holds no");
   if (job.active) check_active(world, slot, found);
@@ -547,6 +551,9 @@ void check_timers(const World& world, Finding& found) {
   }
   found.expect(limited == world.run_limits.size(), "{} run limits are set, {} jobs run with one",
                world.run_limits.size(), limited);
+  for (const auto& [when, slot] : world.finished) {
+    found.expect(!world.is_free(slot), "a forgotten job is listed as finished at {}", when.ms);
+  }
   for (const JobSlot slot : world.doomed) {
     const Job& job = world.job(slot);
     found.expect(!job.active && !model::is_final(job.state) && !job.depends_on.empty(),

@@ -41,7 +41,7 @@ struct Active {
 };
 
 struct Job {
-  std::string id;
+  std::string id;  // empty: the slot is free
   std::uint64_t seq = 0;
   QueueId queue;
   ShapeId shape;
@@ -58,6 +58,7 @@ struct Job {
   Time submitted;
   Time eligible_at{0};  // start-after, or the end of a pause after a failed start
   Time deadline = Time::never();
+  Time finished{0};  // once it is final
   Duration run_limit{0};
   std::vector<QueueId> extra_queues;
   std::vector<std::string> depends_on;  // those not yet succeeded
@@ -127,9 +128,13 @@ struct Reservation {
 
 /// How long jobs of one user and name took lately, and the lines whose first job is one of them.
 struct History {
+  TextId user;
+  TextId name;
   std::vector<std::int64_t> recent_ms;  // ring of the last eight
   std::size_t next = 0;
   std::set<LineId> lines;
+  std::uint32_t jobs = 0;  // in the table; without any it is idle, and forgotten after a while
+  Time idle_since;
 };
 
 /// Past estimates against what happened.

@@ -102,6 +102,9 @@ class QuotaTree {
                       const Policy& policy) const;
 
  private:
+  friend class BookWriter;
+  friend class BookReader;
+
   QueueNode& node(QueueId id) { return nodes_[id.index()]; }
   void grow(QueueNode& node);
   void update_held(QueueId queue, std::size_t resource);

@@ -62,6 +62,7 @@ class Shapes {
     demand_ += count;
   }
   std::int64_t demand() const { return demand_; }
+  std::int64_t demand(PodShapeId pod) const { return pods_[pod.index()].demand; }
 
   const Shape& operator[](ShapeId id) const { return shapes_[id.index()]; }
   const PodShapeRec& pod(PodShapeId id) const { return pods_[id.index()]; }

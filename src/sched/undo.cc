@@ -124,7 +124,7 @@ Guest::Guest(World& world, const model::JobSpec& spec, Time now) : world_(world)
   job.eligible_at = spec.start_after;
   job.deadline = spec.deadline;
   job.run_limit = spec.run_limit;
-  slot_ = world.add_job(std::move(job));
+  slot_ = world.add_guest(std::move(job));
 }
 
 }  // namespace muster::sched

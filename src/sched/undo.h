@@ -86,7 +86,7 @@ class QuotaReleased {
 class Guest {
  public:
   Guest(World& world, const model::JobSpec& spec, Time now);
-  ~Guest() { world_.withdraw_job(slot_); }
+  ~Guest() { world_.withdraw_guest(slot_); }
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
   JobSlot slot() const { return slot_; }

@@ -40,6 +40,7 @@ Job copy_of(const Job& job) {
   copy.submitted = job.submitted;
   copy.eligible_at = job.eligible_at;
   copy.deadline = job.deadline;
+  copy.finished = job.finished;
   copy.run_limit = job.run_limit;
   copy.extra_queues = job.extra_queues;
   copy.depends_on = job.depends_on;
@@ -58,13 +59,16 @@ World::World(const World& other)
       quota(other.quota),
       changes(other.changes),
       version(other.version),
+      newest_submit(other.newest_submit),
       eligible_at(other.eligible_at),
       deadlines(other.deadlines),
       run_limits(other.run_limits),
       doomed(other.doomed),
+      finished(other.finished),
       dependents(other.dependents),
       estimate_score(other.estimate_score),
       busy(other.busy),
+      free_jobs_(other.free_jobs_),
       job_ids_(other.job_ids_),
       lines_(other.lines_),
       line_ids_(other.line_ids_),
@@ -78,10 +82,14 @@ World::World(const World& other)
       fleet_pools_(other.fleet_pools_),
       reservations_(other.reservations_),
       texts_(other.texts_),
+      text_uses_(other.text_uses_),
+      free_texts_(other.free_texts_),
       text_ids_(other.text_ids_),
       histories_(other.histories_),
       learned_ms_(other.learned_ms_),
       history_ids_(other.history_ids_),
+      free_histories_(other.free_histories_),
+      idle_histories_(other.idle_histories_),
       orphans_(other.orphans_),
       waiting_(other.waiting_),
       backlogs_(other.backlogs_),
@@ -100,33 +108,30 @@ JobSlot World::find_job(const std::string& id) const {
 }
 
 JobSlot World::add_job(Job job) {
+  if (free_jobs_.empty()) return add_guest(std::move(job));
+  const JobSlot slot = free_jobs_.back();
+  free_jobs_.pop_back();
+  job_ids_.emplace(job.id, slot);
+  join_history(job);
+  jobs_[slot.index()] = std::move(job);
+  return slot;
+}
+
+JobSlot World::add_guest(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   job_ids_.emplace(job.id, slot);
-  const HistoryId next{static_cast<std::uint32_t>(histories_.size())};
-  const auto [it, is_new] =
-      history_ids_.try_emplace(std::uint64_t{job.user.v} << 32 | job.name.v, next);
-  if (is_new) {
-    histories_.emplace_back();
-    learned_ms_.push_back(-1);
-  }
-  job.history = it->second;
+  join_history(job);
   jobs_.push_back(std::move(job));
   return slot;
 }
 
-void World::withdraw_job(JobSlot newest) {
+void World::withdraw_guest(JobSlot newest) {
   const Job& job = jobs_.back();
   MUSTER_CHECK(newest.index() + 1 == jobs_.size() && job.line.is_none() && !job.active,
                "{} is not the newest job or is in use", job.id);
   job_ids_.erase(job.id);
+  leave_history(job.history, histories_[job.history.index()].idle_since);
   jobs_.pop_back();
-}
-
-TextId World::text_id(const std::string& text) {
-  const auto [it, is_new] =
-      text_ids_.try_emplace(text, TextId{static_cast<std::uint32_t>(texts_.size())});
-  if (is_new) texts_.push_back(text);
-  return it->second;
 }
 
 const std::set<LineRank>& World::lines_of(QueueId queue) const {
@@ -267,12 +272,17 @@ void World::attempt_changed(JobSlot slot) {
 }
 
 void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
+  active.expected_end = at + expected_run_time(*this, jobs_[slot.index()], policy);
+  hold(slot, std::move(active), at, policy.half_life);
+}
+
+void World::hold(JobSlot slot, Active active, Time at, Duration half_life) {
   Job& job = jobs_[slot.index()];
   MUSTER_CHECK(!job.active, "job {} is placed already", job.id);
   for (const PodOn& pod : active.pods) fleet.occupy(pod, shapes);
-  quota.charge(job.queue, active.charges, +1, at, policy.half_life);
+  quota.charge(job.queue, active.charges, +1, at, half_life);
   for (const QueueId extra : job.extra_queues)
-    quota.charge(extra, active.charges, +1, at, policy.half_life);
+    quota.charge(extra, active.charges, +1, at, half_life);
   if (active_.size() <= active.cluster.index()) {
     active_.resize(active.cluster.index() + 1);
     stays_.resize(active_.size());
@@ -283,12 +293,11 @@ void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
   for (const PodOn& pod : active.pods) {
     active.gpu_milli += std::int64_t{pod.each} * __builtin_popcount(pod.devices);
   }
-  active.expected_end = at + expected_run_time(*this, job, policy);
   busy.gpu_milli += active.gpu_milli;
   busy.ends += Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   job.active = std::make_unique<Active>(std::move(active));
   stays_[job.active->cluster.index()].push_back(stay_of(job));
-  count_running(slot, +1);
+  if (!job.active->stopping) count_running(slot, +1);
 }
 
 void World::count_running(JobSlot slot, int change) {
@@ -522,87 +531,6 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
       add(quota.resource(name), amount * counts[i]);
   }
   return charges;
-}
-
-// ----------------------------------------------------------------------------------------------
-// run times
-
-void World::learn_run_time(const Job& job, Duration ran) {
-  History& times = histories_[job.history.index()];
-  const std::optional<Duration> before = learned_run_time(job.history);
-  if (times.recent_ms.size() < 8) {
-    times.recent_ms.push_back(ran.ms);
-  } else {
-    times.recent_ms[times.next] = ran.ms;
-    times.next = (times.next + 1) % 8;
-  }
-  std::vector<std::int64_t> sorted = times.recent_ms;
-  std::sort(sorted.begin(), sorted.end());
-  const std::int64_t upper_quartile = sorted[(sorted.size() * 3 - 1) / 4];
-  learned_ms_[job.history.index()] = upper_quartile;
-  if (before && upper_quartile >= before->ms) return;
-  // Who is expected to run shorter may now leave in time for a reservation.
-  changes.again.insert(changes.again.end(), times.lines.begin(), times.lines.end());
-}
-
-// ----------------------------------------------------------------------------------------------
-// hash
-
-std::uint64_t World::hash() const {
-  // Sums of per-item hashes do not depend on the order of the tables.
-  std::uint64_t sum = 0;
-  for (const Job& job : jobs_) {
-    Hasher h;
-    h.add(job.id)
-        .add(job.seq)
-        .add(quota[job.queue].name)
-        .add(shapes[job.shape].hash)
-        .add(job.priority);
-    h.add(job.attempt).add(job.failures).add(static_cast<int>(job.state)).add(job.eligible_at.ms);
-    h.add(job.reservation.is_none()).add(job.run_limit.ms);
-    if (job.active) {
-      const Active& a = *job.active;
-      h.add(fleet.cluster(a.cluster).spec.name)
-          .add(a.placed_at.ms)
-          .add(a.started_at.ms)
-          .add(a.stopping);
-      std::uint64_t pods = 0;
-      for (const PodOn& pod : a.pods) {
-        pods += Hasher().add(fleet.node(pod.node).spec.name).add(pod.set).add(pod.devices).value();
-      }
-      h.add(pods);
-    }
-    sum += h.value();
-  }
-  for (const Reservation& r : reservations_) {
-    if (r.job.is_none()) continue;
-    Hasher h;
-    h.add(jobs_[r.job.index()].id)
-        .add(r.start.ms)
-        .add(std::uint64_t{r.nodes.size()})
-        .add(r.preempting);
-    sum += h.value();
-  }
-  for (std::size_t q = 0; q < quota.size(); ++q) {
-    const QueueNode& n = quota[QueueId{static_cast<std::uint32_t>(q)}];
-    Hasher h;
-    h.add(n.name).add(n.tree).add(n.alive).add(n.weight);
-    std::uint64_t uses = 0;  // resources are numbered in the order they were met
-    for (std::size_t r = 0; r < n.use.size(); ++r) {
-      const ResourceId id{static_cast<std::uint16_t>(r)};
-      if (n.use[r] != 0) uses += Hasher().add(quota.resource_name(id)).add(n.use[r]).value();
-    }
-    sum += h.add(uses).value();
-  }
-  for (std::size_t i = 0; i < fleet.node_count(); ++i) {
-    const Node& n = fleet.node(NodeId{static_cast<std::uint32_t>(i)});
-    Hasher h;
-    h.add(n.spec.name).add(n.seen).add(n.cpu).add(n.memory).add(n.pod_slots).add(n.cls.is_none());
-    h.add(std::uint64_t{n.pods.size()});
-    for (const std::uint16_t free : n.devices) h.add(std::uint32_t{free});
-    sum += h.value();
-  }
-  return sum;
 }
 
 }  // namespace muster::sched

@@ -86,7 +86,11 @@ class World {
   JobSlot find_job(const std::string& id) const;
   Job& job(JobSlot slot) { return jobs_[slot.index()]; }
   const Job& job(JobSlot slot) const { return jobs_[slot.index()]; }
+  /// Slots of jobs, some of which may be free: forgotten jobs leave them to later ones.
   std::size_t job_count() const { return jobs_.size(); }
+  bool is_free(JobSlot slot) const { return jobs_[slot.index()].id.empty(); }
+  std::size_t live_jobs() const { return jobs_.size() - free_jobs_.size(); }
+  std::uint64_t newest_submit = 0;  // greatest sequence of a job, forgotten ones included
   const Line& line(LineId id) const { return lines_[id.index()]; }
   std::size_t line_slots() const { return lines_.size(); }
   JobSlot first_of(LineId id) const { return lines_[id.index()].jobs.begin()->second; }
@@ -109,6 +113,7 @@ class World {
   std::set<std::pair<Time, JobSlot>> deadlines;    // waiting jobs
   std::set<std::pair<Time, JobSlot>> run_limits;   // started jobs
   std::set<JobSlot> doomed;                        // waiting jobs whose dependency failed
+  std::set<std::pair<Time, JobSlot>> finished;     // final jobs, by the end of each
 
   // ---- pools
   PoolId find_pool(const std::string& name) const;
@@ -127,11 +132,20 @@ class World {
 
   // ---- primitive changes used by apply and, with undo, by plan
   JobSlot add_job(Job job);
-  void withdraw_job(JobSlot newest);  // undoes add_job, for a job that stands in no line
-  void enqueue(JobSlot slot);         // into its line, if it is eligible
-  void dequeue(JobSlot slot);         // out of its line
+  JobSlot add_guest(Job job);           // for a trial: always in a slot of its own at the end
+  void withdraw_guest(JobSlot newest);  // undoes add_guest, for a job that stands in no line
+  /// Final jobs that ended at `until` or before leave the table, unless something refers to them.
+  void forget_finished(Time until);
+  /// Run times of names that nobody has used since.
+  void forget_names(Time until);
+  /// Names that no job in the table has, and since when.
+  const std::set<std::pair<Time, HistoryId>>& idle_names() const { return idle_histories_; }
+  void enqueue(JobSlot slot);  // into its line, if it is eligible
+  void dequeue(JobSlot slot);  // out of its line
   void start(JobSlot slot, Active active, Time at, const Policy& policy);  // occupies and charges
-  Active release(JobSlot slot, Time at, const Policy& policy);             // the reverse
+  /// The same for an attempt whose expected end is known.
+  void hold(JobSlot slot, Active active, Time at, Duration half_life);
+  Active release(JobSlot slot, Time at, const Policy& policy);  // the reverse
   void attempt_changed(JobSlot slot);  // it has started, or is being stopped
   TextId text_id(const std::string& text);
   void learn_run_time(const Job& job, Duration ran);
@@ -168,8 +182,20 @@ class World {
 
   /// Of everything that is folded, independent of table order; equal worlds have equal hashes.
   std::uint64_t hash() const;
+  /// Of what the journal alone says: the same before and after a restart, whatever nodes are seen
+  /// and whatever the policy makes of it.
+  std::uint64_t books_hash() const;
 
  private:
+  friend class BookWriter;
+  friend class BookReader;
+
+  void join_history(Job& job);
+  void leave_history(HistoryId id, Time at);
+  void drop_history(HistoryId id);
+  void count_quartile(HistoryId id);
+  void drop_text(TextId id);
+  bool is_referred_to(JobSlot slot) const;
   LineId line_for(const Job& job);
   ResourceId resource_of(TypeId type);
   void charge_reservation(const Reservation& reservation, int sign);
@@ -179,6 +205,7 @@ class World {
   void list_by_first(LineId id, bool was_listed);
 
   Chunked<Job> jobs_;
+  std::vector<JobSlot> free_jobs_;                    // the last is used next
   std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
   Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
@@ -192,10 +219,14 @@ class World {
   std::map<std::string, std::vector<std::string>> fleet_pools_;
   std::vector<Reservation> reservations_;
   std::vector<std::string> texts_;
+  std::vector<std::uint32_t> text_uses_;  // by histories; a text without any may be dropped
+  std::vector<TextId> free_texts_;
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
   std::vector<History> histories_;
   std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
   std::unordered_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by user and name
+  std::vector<HistoryId> free_histories_;
+  std::set<std::pair<Time, HistoryId>> idle_histories_;  // that no job in the table has
   std::vector<Orphan> orphans_;
   std::vector<ResourceId> type_resources_;  // "gpu.<type>" by GPU type, as far as asked for
   std::size_t waiting_ = 0;

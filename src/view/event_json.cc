@@ -45,7 +45,8 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kinds = {
     "",
     "",
     "",
-    ""};
+    "",
+    "forgotten"};
 
 constexpr std::array<std::string_view, 5> stop_words = {
     "for a job of higher priority", "for a job inside its guaranteed amounts",
@@ -181,6 +182,9 @@ struct Fields {
     out["cluster"] = valid_utf8(e.cluster);
     out["health"] = health_text(e.health);
     text(fmt::format("cluster {} is {}", e.cluster, health_text(e.health)));
+  }
+  void operator()(const FinishedForgotten&) {
+    text("jobs that finished a while ago are only in the tables now");
   }
   template <typename Sight>
   void operator()(const Sight&) {

@@ -155,6 +155,8 @@ struct Parts {
       return std::tie(e.queue);
     } else if constexpr (requires { e.cluster; }) {
       return std::tie(e.cluster);
+    } else if constexpr (requires { e.names_until; }) {
+      return std::tie(e.until, e.names_until);
     } else {
       static_assert(std::is_same_v<std::remove_const_t<E>, Ticked>);
       return std::tuple<>();

@@ -10,7 +10,9 @@
 namespace muster::store {
 
 constexpr std::size_t event_kinds = std::variant_size_v<model::EventBody>;
-constexpr std::size_t golden_events = 10 * event_kinds;
+/// Kinds there were when the golden journal was written; later ones have greater indexes.
+constexpr std::size_t golden_kinds = 28;
+constexpr std::size_t golden_events = 10 * golden_kinds;
 
 /// All that events have today, or what they had when the golden journal was written.
 enum class Fields { All, First };

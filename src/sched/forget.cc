@@ -1,0 +1,139 @@
+// What the world remembers of jobs that have come and gone: how long those of a name took, and the
+// jobs themselves until they are forgotten. A table that only grew would end every server some day.
+#include <algorithm>
+
+#include "sched/world.h"
+
+namespace muster::sched {
+
+// ----------------------------------------------------------------------------------------------
+// finished jobs
+
+/// By a slot: an attempt left behind, or victims that leave for it although it is gone itself.
+bool World::is_referred_to(JobSlot slot) const {
+  return leaving_.contains(slot) ||
+         std::any_of(orphans_.begin(), orphans_.end(),
+                     [slot](const Orphan& orphan) { return orphan.job == slot; });
+}
+
+void World::forget_finished(Time until) {
+  auto it = finished.begin();
+  while (it != finished.end() && it->first <= until) {
+    const JobSlot slot = it->second;
+    if (is_referred_to(slot)) {
+      ++it;
+      continue;
+    }
+    Job& job = jobs_[slot.index()];
+    leave_history(job.history, job.finished);
+    job_ids_.erase(job.id);
+    job = Job{};
+    job.state = model::JobState::Cancelled;  // a free slot waits for nothing
+    free_jobs_.push_back(slot);
+    it = finished.erase(it);
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// names and run times
+
+TextId World::text_id(const std::string& text) {
+  const auto known = text_ids_.find(text);
+  if (known != text_ids_.end()) return known->second;
+  TextId id{static_cast<std::uint32_t>(texts_.size())};
+  if (free_texts_.empty()) {
+    texts_.push_back(text);
+    text_uses_.push_back(0);
+  } else {
+    id = free_texts_.back();
+    free_texts_.pop_back();
+    texts_[id.index()] = text;
+  }
+  text_ids_.emplace(text, id);
+  return id;
+}
+
+void World::drop_text(TextId id) {
+  if (--text_uses_[id.index()] > 0) return;
+  text_ids_.erase(texts_[id.index()]);
+  texts_[id.index()] = {};
+  free_texts_.push_back(id);
+}
+
+void World::join_history(Job& job) {
+  const std::uint64_t key = std::uint64_t{job.user.v} << 32 | job.name.v;
+  const auto known = history_ids_.find(key);
+  if (known == history_ids_.end()) {
+    job.history = HistoryId{static_cast<std::uint32_t>(histories_.size())};
+    if (free_histories_.empty()) {
+      histories_.emplace_back();
+      learned_ms_.push_back(-1);
+    } else {
+      job.history = free_histories_.back();
+      free_histories_.pop_back();
+    }
+    histories_[job.history.index()].user = job.user;
+    histories_[job.history.index()].name = job.name;
+    ++text_uses_[job.user.index()];
+    ++text_uses_[job.name.index()];
+    history_ids_.emplace(key, job.history);
+  } else {
+    job.history = known->second;
+  }
+  History& history = histories_[job.history.index()];
+  if (history.jobs++ == 0) idle_histories_.erase({history.idle_since, job.history});
+}
+
+void World::leave_history(HistoryId id, Time at) {
+  History& history = histories_[id.index()];
+  if (--history.jobs > 0) return;
+  if (history.recent_ms.empty()) {
+    drop_history(id);
+    return;
+  }
+  history.idle_since = at;
+  idle_histories_.emplace(at, id);
+}
+
+void World::drop_history(HistoryId id) {
+  const TextId user = histories_[id.index()].user;
+  const TextId name = histories_[id.index()].name;
+  history_ids_.erase(std::uint64_t{user.v} << 32 | name.v);
+  histories_[id.index()] = History{};
+  learned_ms_[id.index()] = -1;
+  free_histories_.push_back(id);
+  drop_text(user);
+  drop_text(name);
+}
+
+void World::forget_names(Time until) {
+  while (!idle_histories_.empty() && idle_histories_.begin()->first <= until) {
+    const HistoryId id = idle_histories_.begin()->second;
+    idle_histories_.erase(idle_histories_.begin());
+    drop_history(id);
+  }
+}
+
+void World::learn_run_time(const Job& job, Duration ran) {
+  History& times = histories_[job.history.index()];
+  const std::optional<Duration> before = learned_run_time(job.history);
+  if (times.recent_ms.size() < 8) {
+    times.recent_ms.push_back(ran.ms);
+  } else {
+    times.recent_ms[times.next] = ran.ms;
+    times.next = (times.next + 1) % 8;
+  }
+  count_quartile(job.history);
+  if (before && learned_ms_[job.history.index()] >= before->ms) return;
+  // Who is expected to run shorter may now leave in time for a reservation.
+  changes.again.insert(changes.again.end(), times.lines.begin(), times.lines.end());
+}
+
+void World::count_quartile(HistoryId id) {
+  std::vector<std::int64_t> sorted = histories_[id.index()].recent_ms;
+  if (sorted.empty()) return;
+  std::sort(sorted.begin(), sorted.end());
+  learned_ms_[id.index()] = sorted[(sorted.size() * 3 - 1) / 4];
+}
+
+}  // namespace muster::sched
