@@ -32,12 +32,10 @@ class TimedStore : public ports::Store {
     return store_.read(from, each);
   }
   std::uint64_t last() const override { return store_.last(); }
-  Status save_snapshot(std::uint64_t sequence,
-                       const std::function<std::optional<std::string>()>& next) override {
+  Status save_snapshot(std::uint64_t sequence, const ports::NextBook& next) override {
     return store_.save_snapshot(sequence, next);
   }
-  Result<std::uint64_t> read_snapshot(
-      const std::function<void(std::string_view)>& each) const override {
+  Result<std::uint64_t> read_snapshot(const ports::EachBook& each) const override {
     return store_.read_snapshot(each);
   }
   Result<std::uint64_t> trim(std::uint64_t before) override { return store_.trim(before); }

@@ -74,19 +74,20 @@ class MemoryStore : public Store {
 
   std::uint64_t last() const override { return last_; }
 
-  Status save_snapshot(std::uint64_t sequence,
-                       const std::function<std::optional<std::string>()>& next) override {
-    std::vector<std::string> chunks;
-    while (std::optional<std::string> chunk = next()) chunks.push_back(std::move(*chunk));
+  Status save_snapshot(std::uint64_t sequence, const NextBook& next) override {
+    std::vector<model::BookRecord> books;
+    while (std::optional<model::BookRecord> book = next()) books.push_back(std::move(*book));
     const std::lock_guard lock(data_->mutex);
-    data_->snapshot = std::move(chunks);
+    data_->snapshot = std::move(books);
     data_->snapshot_sequence = sequence;
     return Ok{};
   }
-  Result<std::uint64_t> read_snapshot(
-      const std::function<void(std::string_view)>& each) const override {
+  Result<std::uint64_t> read_snapshot(const EachBook& each) const override {
     const std::lock_guard lock(data_->mutex);
-    for (const std::string& chunk : data_->snapshot) each(chunk);
+    for (const model::BookRecord& book : data_->snapshot) {
+      model::BookRecord copy = book;
+      if (Status status = each(copy); !status) return status.error();
+    }
     return data_->snapshot_sequence;
   }
   Result<std::uint64_t> trim(std::uint64_t before) override {
@@ -174,8 +175,8 @@ class MemoryStore : public Store {
         return item.second.second <= now - limits.unnamed_payloads && !named.contains(item.first);
       });
     }
-    if (limits.journal_tail > 0 && data_->snapshot_sequence > limits.journal_tail)
-      removed.journal = data_->trim(data_->snapshot_sequence - limits.journal_tail + 1);
+    if (limits.journal.ms > 0 && limits.proven > 0)
+      removed.journal = data_->trim(data_->first_after(now - limits.journal, limits.proven));
     return removed;
   }
 
@@ -186,7 +187,7 @@ class MemoryStore : public Store {
     std::uint64_t commits = 0;
     std::uint64_t first = 1;
     std::vector<model::Event> events;
-    std::vector<std::string> snapshot;
+    std::vector<model::BookRecord> snapshot;
     std::uint64_t snapshot_sequence = 0;
     std::uint64_t folded = 0;
     std::map<std::uint64_t, model::JobRow> jobs;  // by submit
@@ -210,6 +211,13 @@ class MemoryStore : public Store {
           jobs.emplace(folded + 1, model::row_of(*submitted, event.at, folded + 1));
         }
       }
+    }
+    /// Sequence of the first entry later than `time`, or of the one behind `proven`.
+    std::uint64_t first_after(Time time, std::uint64_t proven) const {
+      std::uint64_t sequence = first;
+      while (sequence <= std::min(proven, last()) && events[sequence - first].at <= time)
+        ++sequence;
+      return sequence;
     }
     std::uint64_t trim(std::uint64_t before) {
       fold();

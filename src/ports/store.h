@@ -8,9 +8,9 @@
 // what was given up after a lost connection turned out to be written. It must recover again from
 // the journal before it goes on.
 //
-// Thread contract: lead and commit from one thread, the loop's. save_snapshot and retain from one
-// other thread, beside it. Everything else from any thread. Calls block while the disk or the
-// database works; none waits for a snapshot to be written.
+// Thread contract: lead and commit from one thread, the loop's; save_snapshot from one other,
+// retain from one more. Everything else from any thread. Calls block while the disk or the database
+// works; none waits for a snapshot to be written.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/books.h"
 #include "model/event.h"
 #include "model/job_row.h"
 
@@ -90,8 +91,10 @@ struct Limits {
   std::uint64_t finished_jobs_most = 1'000'000;
   Duration audit = hours(24 * 365);
   Duration unnamed_payloads = hours(1);  // a payload comes before the job that names it
-  std::uint64_t journal_tail = 100'000;  // entries kept before the newest snapshot
-  std::uint64_t rows_at_once = 10'000;   // of each kind in a call: the rest goes in the next
+  Duration journal = hours(24 * 7);      // of entries that `proven` covers
+  /// Entries up to here are in a snapshot that was read back and found right; none other go.
+  std::uint64_t proven = 0;
+  std::uint64_t rows_at_once = 10'000;  // of each kind in a call: the rest goes in the next
 };
 
 /// What a call of retain removed.
@@ -103,6 +106,11 @@ struct Retained {
   std::uint64_t journal = 0;  // entries
   friend bool operator==(const Retained&, const Retained&) = default;
 };
+
+/// None: there are no more.
+using NextBook = std::function<std::optional<model::BookRecord>()>;
+/// May move from it.
+using EachBook = std::function<Status(model::BookRecord&)>;
 
 class Store {
  public:
@@ -123,11 +131,10 @@ class Store {
   // ---- snapshots
   /// Writes what `next` gives until it gives nothing, in pieces, while commits go on. It counts
   /// only when it is complete: one that failed or was interrupted is as if it had never begun.
-  virtual Status save_snapshot(std::uint64_t sequence,
-                               const std::function<std::optional<std::string>()>& next) = 0;
-  /// The chunks of the newest complete snapshot, in order. Returns its sequence; 0: there is none.
-  virtual Result<std::uint64_t> read_snapshot(
-      const std::function<void(std::string_view)>& each) const = 0;
+  virtual Status save_snapshot(std::uint64_t sequence, const NextBook& next) = 0;
+  /// The records of the newest complete snapshot, in order, until `each` returns an error, which is
+  /// then returned. Returns its sequence; 0: there is none.
+  virtual Result<std::uint64_t> read_snapshot(const EachBook& each) const = 0;
   /// Forgets entries before `before`, of those that the newest complete snapshot holds. Whole
   /// commits go, so some more may stay. Returns how many went.
   virtual Result<std::uint64_t> trim(std::uint64_t before) = 0;

@@ -66,16 +66,19 @@ class StoreContract : public testing::Test {
     } while (before != 0);
     return text;
   }
-  static std::function<std::optional<std::string>()> chunks(std::vector<std::string> all) {
-    return [all = std::move(all), i = std::size_t{0}]() mutable -> std::optional<std::string> {
-      if (i == all.size()) return std::nullopt;
-      return all[i++];
-    };
+  static NextBook books(std::vector<std::string> all) {
+    return
+        [all = std::move(all), i = std::size_t{0}]() mutable -> std::optional<model::BookRecord> {
+          if (i == all.size()) return std::nullopt;
+          return model::BookNode{0, all[i++]};
+        };
   }
   static std::string snapshot(const Store& store) {
     std::string text;
-    const auto sequence =
-        store.read_snapshot([&](std::string_view chunk) { text += fmt::format(" {}", chunk); });
+    const auto sequence = store.read_snapshot([&](const model::BookRecord& book) -> Status {
+      text += fmt::format(" {}", std::get<model::BookNode>(book).name);
+      return Ok{};
+    });
     return sequence ? fmt::format("{}:{}", *sequence, text) : sequence.error().message;
   }
   static Fault fault_of(const Result<std::uint64_t>& result) {
@@ -162,33 +165,54 @@ TYPED_TEST_P(StoreContract, TheNewestCompleteSnapshotIsRead) {
   Store& store = this->harness.store();
   EXPECT_EQ(this->snapshot(store), "0:");
   ASSERT_TRUE(store.commit({this->holds({"a", "b", "c"})}));
-  ASSERT_TRUE(store.save_snapshot(2, this->chunks({"one", "two"})));
+  ASSERT_TRUE(store.save_snapshot(2, this->books({"one", "two"})));
   EXPECT_EQ(this->snapshot(store), "2: one two");
-  ASSERT_TRUE(store.save_snapshot(3, this->chunks({"three"})));
+  ASSERT_TRUE(store.save_snapshot(3, this->books({"three"})));
   EXPECT_EQ(this->snapshot(this->harness.reopened()), "3: three");
 }
 
 TYPED_TEST_P(StoreContract, AnUnfinishedSnapshotIsIgnored) {
   Store& store = this->harness.store();
   ASSERT_TRUE(store.commit({this->holds({"a", "b", "c"})}));
-  ASSERT_TRUE(store.save_snapshot(1, this->chunks({"old"})));
+  ASSERT_TRUE(store.save_snapshot(1, this->books({"old"})));
   int given = 0;
   std::string seen;
-  ASSERT_TRUE(store.save_snapshot(3, [&]() -> std::optional<std::string> {
+  ASSERT_TRUE(store.save_snapshot(3, [&]() -> std::optional<model::BookRecord> {
     seen = this->snapshot(store);  // half of the new one is written
     EXPECT_TRUE(store.commit({this->holds({"x"})}));
-    return ++given < 3 ? std::optional<std::string>("new") : std::nullopt;
+    if (++given == 3) return std::nullopt;
+    return model::BookNode{0, "new"};
   }));
   EXPECT_EQ(seen, "1: old");
   EXPECT_EQ(this->snapshot(store), "3: new new");
   EXPECT_EQ(store.last(), 6u);
 }
 
+TYPED_TEST_P(StoreContract, ALargeSnapshotComesBackWholeAndReadingMayStop) {
+  Store& store = this->harness.store();
+  ASSERT_TRUE(store.commit({this->holds({"a"})}));
+  const std::string large(100'000, 'x');
+  ASSERT_TRUE(store.save_snapshot(1, this->books(std::vector<std::string>(30, large))));
+  int read = 0;
+  const auto all = store.read_snapshot([&](const model::BookRecord& book) -> Status {
+    if (std::get<model::BookNode>(book).name == large) ++read;
+    return Ok{};
+  });
+  ASSERT_TRUE(all);
+  EXPECT_EQ(read, 30);
+  const auto some = store.read_snapshot([&](const model::BookRecord&) -> Status {
+    return ++read < 33 ? Status(Ok{}) : Status(invalid("enough"));
+  });
+  ASSERT_FALSE(some);
+  EXPECT_EQ(some.error().message, "enough");
+  EXPECT_EQ(read, 33);
+}
+
 TYPED_TEST_P(StoreContract, OnlyWhatASnapshotHoldsIsTrimmed) {
   Store& store = this->harness.store();
   for (const char* job : {"a", "b", "c", "d"}) ASSERT_TRUE(store.commit({this->holds({job})}));
   EXPECT_EQ(*store.trim(4), 0u);
-  ASSERT_TRUE(store.save_snapshot(2, this->chunks({"world"})));
+  ASSERT_TRUE(store.save_snapshot(2, this->books({"world"})));
   EXPECT_EQ(*store.trim(4), 2u);
   EXPECT_EQ(this->read_text(store, 3), "3:c@0 4:d@0 ");
   const Status gone = store.read(2, [](const Entry&) {});
@@ -197,7 +221,7 @@ TYPED_TEST_P(StoreContract, OnlyWhatASnapshotHoldsIsTrimmed) {
   Store& again = this->harness.reopened();
   EXPECT_EQ(again.last(), 4u);
   EXPECT_EQ(*again.commit({this->holds({"e"})}), 5u);
-  ASSERT_TRUE(again.save_snapshot(5, this->chunks({"all"})));
+  ASSERT_TRUE(again.save_snapshot(5, this->books({"all"})));
   EXPECT_EQ(*again.trim(6), 3u);
   EXPECT_EQ(this->read_text(again, 6), "");
   EXPECT_EQ(*again.commit({this->holds({"f"})}), 6u);
@@ -208,6 +232,7 @@ REGISTER_TYPED_TEST_SUITE_P(StoreContract, AnEmptyJournalEndsAtZero,
                             WhatIsCommittedIsThereAfterReopening, ManyEventsComeBackInOrder,
                             ADeposedLeaderCannotCommit, TwoWritersWithoutALeaderAreNoticed,
                             TheNewestCompleteSnapshotIsRead, AnUnfinishedSnapshotIsIgnored,
+                            ALargeSnapshotComesBackWholeAndReadingMayStop,
                             OnlyWhatASnapshotHoldsIsTrimmed);
 
 }  // namespace muster::ports

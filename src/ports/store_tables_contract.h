@@ -219,18 +219,23 @@ TYPED_TEST_P(StoreTablesContract, RetentionKeepsTheNewestAndWhatIsAlive) {
   const std::vector<SubmitKey> keys = {{"ada", "k1", "", {}, Time{40}},
                                        {"ada", "k2", "", {}, Time{90}}};
   ASSERT_TRUE(store.commit({events, audit, keys}));
-  ASSERT_TRUE(store.save_snapshot(7, this->chunks({"world"})));
+  ASSERT_TRUE(store.save_snapshot(7, this->books({"world"})));
   const Limits limits{.finished_jobs = hours(1),
                       .finished_jobs_most = 2,
                       .audit = milliseconds(30),
-                      .journal_tail = 3};
-  EXPECT_EQ(*store.retain(Time{60}, limits),
-            (Retained{.jobs = 1, .audit = 1, .keys = 1, .journal = 4}));
+                      .journal = milliseconds(55)};
+  Limits proven = limits;
+  proven.proven = 7;
+  EXPECT_EQ(*store.retain(Time{60}, limits), (Retained{.jobs = 1, .audit = 1, .keys = 1}));
+  EXPECT_EQ(*store.retain(Time{60}, proven), Retained{.journal = 4});
   EXPECT_EQ(this->list(store, {}, 9), "[dba]");
   EXPECT_EQ(store.audit(0, 9)->rows.at(0).object, "new");
   EXPECT_TRUE(*store.submit_key("ada", "k2", Time{60}));
   EXPECT_EQ(this->read_text(store, 5), "5:c@10 6:a@11 7:b@12 ");
-  EXPECT_EQ(*store.retain(Time{60}, limits), Retained{});
+  EXPECT_EQ(*store.retain(Time{60}, proven), Retained{});
+  EXPECT_EQ(*store.retain(Time{70}, proven), Retained{.journal = 3});
+  EXPECT_EQ(*store.commit({this->submits({"e"})}), 8u);
+  EXPECT_EQ(store.retain(Time{900}, proven)->journal, 0u);
 }
 
 TYPED_TEST_P(StoreTablesContract, ReadersSeeWholeCommitsWhileOthersWrite) {

@@ -1,11 +1,15 @@
 // Snapshots and payloads of SqlStore.
 #include <algorithm>
 
+#include "store/book_codec.h"
 #include "store/sha256.h"
 #include "store/sql_store.h"
 
 namespace muster::store {
 namespace {
+
+/// Of a snapshot: written at once, while a submit with payloads waits.
+constexpr std::size_t chunk_bytes = 512 * 1024;
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 
@@ -21,8 +25,7 @@ Status write_all(Connection& connection, const std::vector<Batch>& batches) {
 
 }  // namespace
 
-Status SqlStore::save_snapshot(std::uint64_t sequence,
-                               const std::function<std::optional<std::string>()>& next) {
+Status SqlStore::save_snapshot(std::uint64_t sequence, const ports::NextBook& next) {
   // What an earlier try left unfinished goes first; then this one's number is free.
   std::int64_t number = 1;
   {
@@ -44,14 +47,20 @@ Status SqlStore::save_snapshot(std::uint64_t sequence,
     if (!begun) return begun;
   }
   std::int64_t chunks = 0;
-  while (std::optional<std::string> chunk = next()) {
+  std::string chunk;
+  for (bool more = true; more;) {
+    const std::optional<model::BookRecord> book = next();
+    more = book.has_value();
+    if (book) encode_book(*book, chunk);
+    if (more ? chunk.size() < chunk_bytes : chunk.empty()) continue;
     const std::lock_guard lock(blobs_mutex_);
     const Batch insert{
         "insert into snapshot_chunks (snapshot, number, bytes) values ($1, $2, $3) "
         "on conflict (snapshot, number) do nothing",
         3,
-        {number, ++chunks, Bytes{*chunk}}};
+        {number, ++chunks, Bytes{chunk}}};
     if (Status status = write_all(*blobs_, {insert}); !status) return status;
+    chunk.clear();
   }
   const std::lock_guard lock(blobs_mutex_);
   return write_all(*blobs_, {{"update snapshots set complete = 1 where number = $1", 1, {number}},
@@ -70,8 +79,7 @@ Result<std::uint64_t> SqlStore::snapshot_sequence() const {
   return static_cast<std::uint64_t>(sequence);
 }
 
-Result<std::uint64_t> SqlStore::read_snapshot(
-    const std::function<void(std::string_view)>& each) const {
+Result<std::uint64_t> SqlStore::read_snapshot(const ports::EachBook& each) const {
   std::int64_t number = 0;
   std::int64_t sequence = 0;
   const Status found = blob_readers_.use([&](Connection& connection) {
@@ -85,6 +93,7 @@ Result<std::uint64_t> SqlStore::read_snapshot(
                           });
   });
   if (!found) return found.error();
+  model::BookRecord book;
   for (std::int64_t chunk = 1; number > 0; ++chunk) {
     std::optional<std::string> bytes;
     const Status read = blob_readers_.use([&](Connection& connection) {
@@ -96,7 +105,10 @@ Result<std::uint64_t> SqlStore::read_snapshot(
     });
     if (!read) return read.error();
     if (!bytes) break;
-    each(*bytes);
+    for (std::string_view left = *bytes; !left.empty();) {
+      if (Status status = decode_book(left, book); !status) return status.error();
+      if (Status status = each(book); !status) return status.error();
+    }
   }
   return static_cast<std::uint64_t>(sequence);
 }

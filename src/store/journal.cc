@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t row_bytes = 256 * 1024;  // a row of the journal is full with these
 constexpr std::int64_t read_rows = 16;
-constexpr std::int64_t trim_rows = 16;
+constexpr std::int64_t trim_rows = 500;       // in one transaction, or so many
+constexpr std::int64_t trim_bytes = 4 << 20;  // bytes of events, whichever comes first
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 std::uint64_t natural(std::int64_t v) { return static_cast<std::uint64_t>(v); }
@@ -263,6 +264,44 @@ Status SqlStore::read(std::uint64_t from,
   return Ok{};
 }
 
+Result<std::uint64_t> SqlStore::first_after(Time time, std::uint64_t proven) const {
+  // Time in the books never runs backwards: the place is found by halves.
+  std::uint64_t low = 0;  // begins at `time` or before
+  std::uint64_t high = proven + 1;
+  const auto first = [](std::string_view events) -> Result<Time> {
+    model::Event event;
+    if (Status status = decode_into(events, event); !status) return status.error();
+    return event.at;
+  };
+  while (low + 1 < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    std::optional<JournalRow> row;
+    const Status found = book_readers_.use([&](Connection& connection) {
+      row.reset();
+      return connection.run(
+          {"select first, last, events from journal where first <= $1 order by first desc limit 1",
+           1,
+           {whole(middle)}},
+          [&](const Row& r) {
+            row = {natural(r.number(0)), natural(r.number(1)), std::string(r.text(2))};
+          });
+    });
+    if (!found) return found.error();
+    if (!row || row->first <= low) {  // trimmed before, or known to be early enough
+      low = middle;
+      continue;
+    }
+    const Result<Time> at = first(row->events);
+    if (!at) return at.error();
+    if (*at <= time) {
+      low = std::max(row->last, middle);
+    } else {
+      high = row->first;
+    }
+  }
+  return high;
+}
+
 Result<std::uint64_t> SqlStore::trim(std::uint64_t before) {
   const Result<std::uint64_t> snapshot = snapshot_sequence();
   if (!snapshot) return snapshot.error();
@@ -272,17 +311,25 @@ Result<std::uint64_t> SqlStore::trim(std::uint64_t before) {
     std::uint64_t entries = 0;
     const Status status = keep_house([&](Connection& connection) -> Status {
       std::uint64_t newest = 0;
+      std::uint64_t newest_row = 0;
+      std::int64_t bytes = 0;
       entries = 0;
-      const Status gone = connection.run(
-          {"delete from journal where first in (select first from journal where last < $1 "
-           "order by first limit $2) and last < $1 returning first, last",
-           2,
-           {whole(before), trim_rows}},
-          [&](const Row& row) {
-            newest = std::max(newest, natural(row.number(1)));
-            entries += natural(row.number(1) - row.number(0) + 1);
-          });
-      if (!gone || entries == 0) return gone;
+      const Status oldest = connection.run({"select first, last, cast(length(events) as bigint) "
+                                            "from journal where first < $1 and last < $1 "
+                                            "order by first limit $2",
+                                            2,
+                                            {whole(before), trim_rows}},
+                                           [&](const Row& row) {
+                                             if (bytes > trim_bytes) return;
+                                             bytes += row.number(2);
+                                             newest_row = natural(row.number(0));
+                                             newest = natural(row.number(1));
+                                             entries += natural(row.number(1) - row.number(0) + 1);
+                                           });
+      if (!oldest || entries == 0) return oldest;
+      const Status gone =
+          connection.run({"delete from journal where first <= $1", 1, {whole(newest_row)}}, {});
+      if (!gone) return gone;
       return connection.run({"update ledger set first = $1 where one = 1", 1, {whole(newest + 1)}},
                             {});
     });

@@ -134,14 +134,12 @@ Result<ports::Retained> SqlStore::retain(Time now, const ports::Limits& limits) 
     if (Status status = collect_payloads(now, limits, removed.payloads); !status)
       return status.error();
   }
-  if (limits.journal_tail > 0) {
-    const Result<std::uint64_t> newest = snapshot_sequence();
-    if (!newest) return newest.error();
-    if (*newest > limits.journal_tail) {
-      const Result<std::uint64_t> trimmed = trim(*newest - limits.journal_tail + 1);
-      if (!trimmed) return trimmed.error();
-      removed.journal = *trimmed;
-    }
+  if (limits.journal.ms > 0 && limits.proven > 0) {
+    const Result<std::uint64_t> before = first_after(now - limits.journal, limits.proven);
+    if (!before) return before.error();
+    const Result<std::uint64_t> trimmed = trim(*before);
+    if (!trimmed) return trimmed.error();
+    removed.journal = *trimmed;
   }
   return removed;
 }

@@ -34,10 +34,8 @@ class SqlStore : public ports::Store {
               const std::function<void(const ports::Entry&)>& each) const override;
   std::uint64_t last() const override { return last_; }
 
-  Status save_snapshot(std::uint64_t sequence,
-                       const std::function<std::optional<std::string>()>& next) override;
-  Result<std::uint64_t> read_snapshot(
-      const std::function<void(std::string_view)>& each) const override;
+  Status save_snapshot(std::uint64_t sequence, const ports::NextBook& next) override;
+  Result<std::uint64_t> read_snapshot(const ports::EachBook& each) const override;
   Result<std::uint64_t> trim(std::uint64_t before) override;
 
   Result<model::JobRow> job(std::string_view id) const override;
@@ -83,6 +81,8 @@ class SqlStore : public ports::Store {
   Status collect_payloads(Time now, const ports::Limits& limits, std::uint64_t& removed);
   Status forget_finished(Time now, const ports::Limits& limits, std::uint64_t& removed);
   Result<std::uint64_t> snapshot_sequence() const;
+  /// Of the first row of the journal that begins after `time`, at most one behind `proven`.
+  Result<std::uint64_t> first_after(Time time, std::uint64_t proven) const;
 
   // The loop's.
   std::unique_ptr<Connection> writer_;

@@ -49,13 +49,14 @@ Answered work(ports::Store& store) {
     if (hashes) answered.payloads.push_back(hashes->front());
     if (store.commit({batch(answered.batches)})) ++answered.batches;
     if (i % 4 == 3) {
-      int chunks = 0;
+      int books = 0;
       const std::uint64_t sequence = store.last();
-      const Status saved = store.save_snapshot(sequence, [&]() -> std::optional<std::string> {
-        return ++chunks < 4 ? std::optional(std::string(3000, 's')) : std::nullopt;
+      const Status saved = store.save_snapshot(sequence, [&]() -> std::optional<model::BookRecord> {
+        if (++books == 4) return std::nullopt;
+        return model::BookNode{0, std::string(3000, 's')};
       });
       if (saved) answered.snapshot = sequence;
-      (void)store.retain(Time{i}, {.journal_tail = 40});
+      (void)store.retain(Time{i}, {.journal = milliseconds(2), .proven = answered.snapshot});
     }
   }
   return answered;
@@ -85,7 +86,10 @@ std::string broken(const ports::Store& store, const Answered& answered) {
     if (!store.payload(hash)) return "a payload is lost";
   }
   std::size_t bytes = 0;
-  const auto sequence = store.read_snapshot([&](std::string_view chunk) { bytes += chunk.size(); });
+  const auto sequence = store.read_snapshot([&](const model::BookRecord& book) -> Status {
+    bytes += std::get<model::BookNode>(book).name.size();
+    return Ok{};
+  });
   if (!sequence) return sequence.error().message;
   if (*sequence < answered.snapshot || bytes != (*sequence > 0 ? 9000 : 0))
     return fmt::format("snapshot of {} with {} bytes", *sequence, bytes);
