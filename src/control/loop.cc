@@ -11,6 +11,26 @@ namespace {
 
 constexpr Duration store_pause = milliseconds(50);
 
+/// What becomes too old goes in portions, not in a commit of its own each.
+constexpr Duration forget_tick = seconds(10);
+
+Time tick_before(Time t) { return Time{t.ms / forget_tick.ms * forget_tick.ms}; }
+
+/// The oldest of those that are too old or too many; the bound of one step is a time, so that those
+/// that ended together go together.
+template <typename Items>
+Time forget_until(const Items& items, Time known, Time too_old, Time too_new, std::size_t most,
+                  std::size_t at_once) {
+  Time until = known;
+  std::size_t left = items.size();
+  auto it = items.upper_bound({known, {}});  // what stayed then is still referred to
+  for (; it != items.end() && at_once > 0; ++it, --left, --at_once) {
+    if (it->first > too_new || (it->first > too_old && left <= most)) break;
+    until = it->first;
+  }
+  return until;
+}
+
 }  // namespace
 
 bool is_sight(const model::EventBody& body) {
@@ -22,27 +42,14 @@ bool is_sight(const model::EventBody& body) {
          std::holds_alternative<model::Ticked>(body);
 }
 
-Result<Recovered> recover(const ports::Store& store, const sched::Policy& policy) {
-  Recovered recovered{sched::World{}, Time{0}};
-  const Status status = store.read(1, [&](const ports::Entry& entry) {
-    sched::apply(recovered.world, entry.event, policy);
-    recovered.last = std::max(recovered.last, entry.event.at);
-  });
-  if (!status) return status.error();
-  return recovered;
-}
-
 Loop::Loop(Ports ports, Recovered from, sched::Policy policy, Options options)
     : ports_(std::move(ports)),
       world_(std::move(from.world)),
       policy_(std::move(policy)),
       options_(std::move(options)),
       outbox_(options_.retry, options_.ready_limit),
-      now_(from.last) {
-  for (std::size_t i = 0; i < world_.job_count(); ++i) {
-    const sched::JobSlot slot{static_cast<std::uint32_t>(i)};
-    next_submit_ = std::max(next_submit_, world_.job(slot).seq + 1);
-  }
+      now_(from.last),
+      next_submit_(world_.newest_submit + 1) {
   for (const sched::ClusterId id : world_.fleet.by_name()) {
     const sched::Cluster& cluster = world_.fleet.cluster(id);
     const model::Health health = model::health_under(cluster.spec.admission, cluster.health);
@@ -116,8 +123,23 @@ void Loop::take_batch() {
   if (!pending_.empty() || !asked_.empty()) return;  // refused before: exactly that again
   pending_ = ports_.inbox.take(options_.batch_most);
   for (model::Event& event : pending_) event.at = now_;
+  forget_some();
   if (ports_.requests == nullptr) return;
   for (Request& request : ports_.requests->take(options_.batch_most)) ask(std::move(request));
+}
+
+void Loop::forget_some() {
+  const Memory& memory = options_.memory;
+  if (memory.finished.ms == 0) return;
+  const Time too_new = now_ - seconds(1);
+  const model::FinishedForgotten next{
+      forget_until(world_.finished, forgotten_.until, tick_before(now_ - memory.finished), too_new,
+                   memory.finished_most, memory.at_once),
+      forget_until(world_.idle_names(), forgotten_.names_until, tick_before(now_ - memory.names),
+                   too_new, memory.names_most, memory.at_once)};
+  if (next.until == forgotten_.until && next.names_until == forgotten_.names_until) return;
+  forgotten_ = next;
+  pending_.push_back({now_, next});
 }
 
 void Loop::ask(Request request) {

@@ -25,6 +25,7 @@
 #include "base/time.h"
 #include "control/outbox.h"
 #include "control/reads.h"
+#include "control/recovery.h"
 #include "control/requests.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
@@ -39,8 +40,18 @@ namespace muster::control {
 /// The places between which a process may die.
 enum class Stage { Taken, Committed, Applied, Planned, Decided, Dispatched };
 
+/// How long the engine itself remembers; the tables of the store keep more, for longer.
+struct Memory {
+  Duration finished{0};                // jobs, after their end; 0: for ever
+  std::size_t finished_most = 10'000;  // of them, once each was there for a second
+  Duration names = hours(24 * 30);     // run times of names that no job has any more
+  std::size_t names_most = 100'000;
+  std::size_t at_once = 1'000;  // of each in a step, but for those that ended together
+};
+
 struct Options {
   std::size_t batch_most = 4096;
+  Memory memory;
   Retry retry;
   Duration ready_limit = minutes(10);
   /// For tests: false ends the step here, as a crash would. The loop must not be used again then.
@@ -62,14 +73,6 @@ struct StepReport {
   std::optional<Error> refused;    // by the store: nothing is lost, step again at next_look
   bool died = false;               // Options::goes_on said so
 };
-
-struct Recovered {
-  sched::World world;
-  Time last;  // of the newest event
-};
-
-/// The world of the journal: books only; sight comes with the relist that Loop asks for at start.
-Result<Recovered> recover(const ports::Store& store, const sched::Policy& policy);
 
 /// Sight is coalesced from watches and relisted, never journaled.
 bool is_sight(const model::EventBody& body);
@@ -112,6 +115,7 @@ class Loop {
     std::function<void(Result<Answer>)> done;
   };
   void take_batch();
+  void forget_some();
   void ask(Request request);
   Result<std::uint64_t> commit_batch();
   void answer_requests(std::uint64_t sequence);
@@ -130,6 +134,7 @@ class Loop {
   Outbox outbox_;
   Time now_;
   std::uint64_t next_submit_ = 1;                  // sequence of the next job
+  model::FinishedForgotten forgotten_;             // so far
   std::map<std::string, model::Health> reported_;  // by the clusters themselves
   std::vector<model::Event> pending_;  // taken, not committed yet because the store refused
   std::vector<Waiting> asked_;         // the same of requests; their events come after pending_

@@ -31,6 +31,7 @@ class LoopTest : public testing::Test {
   /// A new process on the same journal. Stage::Dispatched and "never" alike run through.
   Loop& start(std::optional<Stage> dies_at = std::nullopt) {
     Options options;
+    options.memory = memory;
     if (dies_at) options.goes_on = [dies_at](Stage stage) { return stage != *dies_at; };
     inbox.take(1000);
     auto recovered = recover(store, policy);
@@ -59,6 +60,7 @@ class LoopTest : public testing::Test {
   }
 
   sched::Policy policy;
+  Memory memory;
   std::uint64_t seq = 0;
   ports::MemoryInbox inbox{1000};
   ports::MemoryStore store;
@@ -132,6 +134,45 @@ TEST_F(LoopTest, DecisionsTheStoreRefusedAreMadeAgain) {
   EXPECT_EQ(state("a"), model::JobState::Waiting);
   EXPECT_EQ(loop->step(Time{200}).decisions.size(), 1u);
   EXPECT_EQ(state("a"), model::JobState::Starting);
+}
+
+TEST_F(LoopTest, FinishedJobsAreForgottenAfterAWhileAndTheJournalSaysSo) {
+  memory.finished = minutes(1);
+  start();
+  for (const char* id : {"a", "b"}) {
+    submit(id);
+    const Time at = Time{0} + seconds(id[0] == 'a' ? 10 : 100);
+    loop->step(at);
+    loop->step(at + Duration{1});
+    cluster.finish({id, 1}, true);
+    loop->step(at + Duration{2});
+  }
+  EXPECT_TRUE(loop->world().find_job("a").is_none()) << "it ended 90 seconds ago";
+  EXPECT_FALSE(loop->world().find_job("b").is_none());
+  EXPECT_EQ(loop->world().hash(), replayed());
+  submit("c");
+  loop->step(Time{0} + seconds(200));
+  EXPECT_EQ(loop->world().newest_submit, 3u);
+  EXPECT_EQ(loop->world().live_jobs(), 1u);
+  EXPECT_EQ(loop->world().hash(), replayed());
+}
+
+TEST_F(LoopTest, TooManyFinishedJobsAreForgottenEarlier) {
+  memory.finished = hours(1);
+  memory.finished_most = 3;
+  start();
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = fmt::format("job-{}", i);
+    submit(id);
+    const Time at = Time{0} + seconds(10 * i);
+    loop->step(at);
+    loop->step(at + Duration{1});
+    cluster.finish({id, 1}, true);
+    loop->step(at + Duration{2});
+  }
+  loop->step(Time{0} + seconds(200));
+  EXPECT_EQ(loop->world().live_jobs(), 3u);
+  EXPECT_EQ(loop->world().hash(), replayed());
 }
 
 /// Dies at every stage in turn, with a job on its way in; the next process carries on.

@@ -32,8 +32,9 @@ Status Runner::start(
   const auto epoch = store_.lead();
   if (!epoch) return epoch.error();
   epoch_ = *epoch;
-  auto recovered = recover(store_, policy_);
+  auto recovered = recover_world();
   if (!recovered) return recovered.error();
+  snapshot_ = recovered->snapshot;
   recovered->last = std::max(recovered->last, options_.clock());
   std::vector<model::Event> events;
   for (model::EventBody& body : first(recovered->world))
@@ -44,6 +45,10 @@ Status Runner::start(
   make_loop(std::move(*recovered));
   thread_ = std::thread([this] { run(); });
   return Ok{};
+}
+
+Result<Recovered> Runner::recover_world() const {
+  return recover(store_, policy_, {options_.recovering, options_.say});
 }
 
 void Runner::stop() {
@@ -178,7 +183,7 @@ Status Runner::try_to_recover() {
                  "another server leads this store: stop one of them, then start this one again"};
   }
   epoch_ = *epoch;
-  auto recovered = recover(store_, policy_);
+  auto recovered = recover_world();
   if (!recovered) return recovered.error();
   options_.say("the world was recovered from the journal");
   make_loop(std::move(*recovered));

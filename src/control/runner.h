@@ -43,6 +43,8 @@ struct RunnerOptions {
   std::function<void(const StepReport&, const sched::World&, double seconds)> publish;
   /// One line for the log of the server.
   std::function<void(const std::string&)> say;
+  /// While the world is recovered, on the thread that starts and later on the loop's.
+  std::function<void(RecoveryProgress)> recovering = {};
   /// The thread cannot go on.
   std::function<void(const Error&)> on_end;
 };
@@ -74,6 +76,8 @@ class Runner {
   /// books still need (of the configuration); they are committed before anything else.
   Status start(std::map<std::string, ports::Cluster*> clusters,
                const std::function<std::vector<model::EventBody>(const sched::World&)>& first);
+  /// Of the snapshot that start() began with; 0: there was none, or none that could be used.
+  std::uint64_t snapshot() const { return snapshot_; }
   /// Ends after the step under way. What is asked later is refused.
   void stop();
   /// From the loop's next turn on. Clusters that are left out must live until `then` is called, on
@@ -103,6 +107,7 @@ class Runner {
   /// 0: done; more: try again after so long; none: the thread ends.
   std::optional<Duration> recover_again(Time now);
   Status try_to_recover();
+  Result<Recovered> recover_world() const;
   void make_loop(Recovered recovered);
   void take_reload();
   void note(const StepReport& report, std::uint64_t us);
@@ -117,6 +122,7 @@ class Runner {
   RunnerNumbers numbers_;
   std::map<std::string, ports::Cluster*> clusters_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t snapshot_ = 0;
   std::unique_ptr<Loop> loop_;
   std::optional<Time> refused_since_;
   std::atomic<bool> stopping_{false};

@@ -13,10 +13,6 @@
 #include "tests/properties/placement.h"
 
 namespace muster::properties {
-namespace {
-
-using model::JobState;
-using sched::World;
 
 std::string show(const model::Decision& decision) {
   if (const auto* placed = std::get_if<model::Placed>(&decision)) {
@@ -40,11 +36,16 @@ std::string show(const model::Decision& decision) {
   return "give-up " + std::get<model::GivenUp>(decision).job;
 }
 
-std::string show(const std::vector<model::Decision>& decisions) {
+static std::string show(const std::vector<model::Decision>& decisions) {
   std::string out;
   for (const auto& decision : decisions) out += "  " + show(decision) + "\n";
   return out;
 }
+
+namespace {
+
+using model::JobState;
+using sched::World;
 
 bool is_eviction(const model::Decision& decision) {
   const auto* stopped = std::get_if<model::Stopped>(&decision);
@@ -101,6 +102,8 @@ class Runner {
     if (out_.wrong.empty()) replay();
     if (out_.wrong.empty()) settle();
     out_.hash = scenario_.world().hash();
+    out_.events.assign(scenario_.history().begin(), scenario_.history().end());
+    out_.policy = scenario_.policy();
     return std::move(out_);
   }
 

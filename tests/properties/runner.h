@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/event.h"
+#include "sched/policy.h"
 #include "tests/properties/history.h"
 
 namespace muster::properties {
@@ -15,7 +17,12 @@ struct Outcome {
   std::uint64_t hash = 0;               // of the world at the end
   std::size_t placed = 0;
   std::size_t evicted = 0;
+  std::vector<model::Event> events;  // as they were applied
+  sched::Policy policy;              // at the end
 };
+
+/// One line that tells a decision from any other.
+std::string show(const model::Decision& decision);
 
 /// Properties 1 to 6 and 8 to 10 on one history. Lines that do not apply are passed over.
 Outcome run(const History& history);
