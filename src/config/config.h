@@ -28,8 +28,9 @@ struct Tls {
 
 /// SQLite in the data folder unless a PostgreSQL is named.
 struct Store {
-  std::string sqlite;    // path; empty: muster.db in data_dir
-  std::string postgres;  // connection URL
+  std::string sqlite;                     // path; empty: muster.db in data_dir
+  std::string postgres;                   // connection URL
+  std::int64_t snapshot_every = 100'000;  // entries of the journal
   friend bool operator==(const Store&, const Store&) = default;
 };
 

@@ -65,6 +65,9 @@ struct Fields<Store> {
   static void visit(V& v) {
     v.field("sqlite", &Store::sqlite, "file of the database; muster.db in data_dir if not given");
     v.field("postgres", &Store::postgres, "connection URL: postgresql://user@host/database");
+    v.field("snapshot_every", &Store::snapshot_every,
+            "entries of the journal between two snapshots, which keep restarts short",
+            between(1, 1'000'000'000));
   }
 };
 

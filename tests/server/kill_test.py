@@ -19,8 +19,10 @@ import time
 from muster_server import Server
 from postgres import Postgres
 
+# Snapshots all the time, and a journal that is trimmed behind them.
 CONFIG = ("clusters:\n- {name: here, type: local, cpu: 64, memory: 64Gi}\n"
-          "queues:\n- {name: default}\n")
+          "queues:\n- {name: default}\nretention: {journal: 1s}\n")
+STORE = "store: {snapshot_every: 25}\n"
 
 
 class Client(threading.Thread):
@@ -85,6 +87,19 @@ def check(server, ran, clients):
     return "" if answered else "nothing was submitted"
 
 
+def check_restart(server):
+    """With nothing under way the books are the same after one more kill."""
+    before = server.world()
+    server.kill()
+    server.start()
+    after = server.world()
+    snapshots = server.metric("muster_snapshot_sequence")
+    print(f"world {before}, snapshot of entry {snapshots:.0f}", flush=True)
+    if before != after:
+        return f"the world was {before}, is {after}"
+    return "" if snapshots > 0 else "no snapshot was written"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binary")
@@ -96,14 +111,14 @@ def main():
     print(f"seed {options.seed}, {options.kills} kills, {options.store}", flush=True)
 
     postgres = None
-    config = CONFIG
+    config = CONFIG + STORE
     if options.store == "postgres":
         why = Postgres.missing()
         if why:
             print(f"NOT TESTED: {why}")
             return 0
         postgres = Postgres()
-        config += f"store: {{postgres: \"{postgres.url}\"}}\n"
+        config = CONFIG + STORE.replace("{", f"{{postgres: \"{postgres.url}\", ")
     server = Server(options.binary, config)
     ran = os.path.join(server.folder, "ran")
     open(ran, "w").close()
@@ -121,7 +136,7 @@ def main():
         stop.set()
         for client in clients:
             client.join()
-        problem = check(server, ran, clients)
+        problem = check(server, ran, clients) or check_restart(server)
         if problem:
             print(f"FAILED: {problem}\n{server.log()}")
         return 1 if problem else 0

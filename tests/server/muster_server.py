@@ -52,7 +52,8 @@ class Server:
                 if self.get("/readyz")[0] == 200:
                     return self
             except OSError:
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise AssertionError(f"the server is not ready after {wait_s} s:\n{self.log()}")
 
     def kill(self):
@@ -90,6 +91,17 @@ class Server:
 
     def api(self, method, path, body=None, **kw):
         return self.request(method, "/api/muster/v1" + path, body, **kw)
+
+    def world(self):
+        """What the books come to: {"hash", "jobs", "waiting"}."""
+        status, body, _ = self.api("GET", "/info?world=true", timeout=120)
+        assert status == 200, (status, body)
+        return body["world"]
+
+    def metric(self, name):
+        text = self.get("/metrics")[1]
+        return next(float(line.split()[-1]) for line in text.split("\n")
+                    if line.startswith(name + " "))
 
     def submit(self, command, **more):
         status, body, _ = self.api("POST", "/jobs", {"command": command, **more})

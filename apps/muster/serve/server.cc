@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,11 @@ constexpr std::string_view version = "0.1.0";
 constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
 constexpr std::chrono::seconds house_pause{60};
+/// How long the engine has a finished job at hand: who asks for one that is done has just seen it
+/// end, or finds it in the tables.
+constexpr Duration engine_memory = minutes(10);
+/// Whoever waits for an answer comes first.
+constexpr int snapshot_nice = 10;
 
 std::string system_user() {
   const passwd* entry = ::getpwuid(::geteuid());
@@ -52,7 +58,9 @@ Status Server::start() {
   for (Status (Server::*step)() : {&Server::open_data, &Server::open_tokens, &Server::open_store}) {
     if (Status status = (this->*step)(); !status) return status;
   }
+  make_snapshots();
   make_runner();
+  if (Status status = listen(); !status) return status;
   fleet_ =
       std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_keeper_});
   if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
@@ -60,8 +68,9 @@ Status Server::start() {
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
   if (!begun) return begun;
   remember_config();
+  snapshots_->start(runner_->snapshot());
   make_api();
-  if (Status status = listen(); !status) return status;
+  gate_.open(api::guard(router_, *backend_));
   housekeeper_ = std::thread([this] { keep_house(); });
   return Ok{};
 }
@@ -143,9 +152,12 @@ void Server::make_runner() {
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
+  options.loop.memory.finished = engine_memory;
+  options.recovering = [this](control::RecoveryProgress progress) { say_progress(progress); };
   options.publish = [this](const control::StepReport& report, const sched::World& world,
                            double seconds) {
     events_->publish(report, world);
+    snapshots_->note(report.sequence);
     scores_.remember(report.scores);
     metrics_.step(report, world, seconds);
   };
@@ -155,6 +167,39 @@ void Server::make_runner() {
     on_end_();
   };
   runner_ = std::make_unique<control::Runner>(*store_, policy_of(config_), std::move(options));
+}
+
+void Server::say_progress(control::RecoveryProgress progress) {
+  gate_.set_progress(progress);
+  const Time now = clusters::wall_now();
+  const bool is_end = progress.done == progress.total;
+  if (!is_end && now - progress_said_ < seconds(1)) return;
+  progress_said_ = now;
+  if (progress.total > 0) log_.info(gate_.text());
+}
+
+void Server::make_snapshots() {
+  control::Snapshots::Options options;
+  options.every = static_cast<std::uint64_t>(config_.store.snapshot_every);
+  options.policy = [this] { return policy_of(*loaded().config); };
+  options.begun = [] { ::setpriority(PRIO_PROCESS, 0, snapshot_nice); };  // of this thread alone
+  options.written = [this](const control::SnapshotReport& report) {
+    log_.info(fmt::format("snapshot of entry {} with {} jobs written and read back in {} ms",
+                          report.sequence, grouped(report.jobs), report.took.ms));
+    {
+      const std::lock_guard lock(house_mutex_);
+      house_due_ = true;
+    }
+    house_changed_.notify_all();
+  };
+  options.failed = [this](const Error& error) {
+    metrics_.error("snapshot");
+    log_.warn("snapshot: " + error.message);
+  };
+  snapshots_ = std::make_unique<control::Snapshots>(*store_, std::move(options));
+  metrics_.watch(api::Metrics::Kind::Gauge, "muster_snapshot_sequence",
+                 "Newest entry of the journal that a snapshot read back holds",
+                 [this] { return static_cast<double>(snapshots_->proven()); });
 }
 
 /// What the books still need of the configuration: what changed since the last start.
@@ -304,7 +349,10 @@ Status Server::listen() {
   options.body_bytes_max = static_cast<std::uint64_t>(config_.limits.request_bytes.v);
   options.connections_max = config_.limits.connections;
   options.on_access = [this](const net::Access& access) { metrics_.http(access); };
-  auto started = net::HttpServer::start(std::move(options), api::guard(router_, *backend_));
+  const auto handle = [this](net::Request request, net::Responder responder) {
+    gate_.handle(std::move(request), std::move(responder));
+  };
+  auto started = net::HttpServer::start(std::move(options), handle);
   if (!started) return started.error();
   http_ = std::move(*started);
   return Ok{};
@@ -336,16 +384,13 @@ Status Server::reload(const config::Config& config) {
 
 void Server::keep_house() {
   std::unique_lock lock(house_mutex_);
-  while (!house_changed_.wait_for(lock, house_pause, [this] { return stopping_; })) {
+  while (true) {
+    house_changed_.wait_for(lock, house_pause, [this] { return stopping_ || house_due_; });
+    if (stopping_) return;
+    house_due_ = false;
     lock.unlock();
     const config::Retention keep = loaded().config->retention;
-    ports::Limits limits;
-    limits.finished_jobs = keep.finished_jobs;
-    limits.finished_jobs_most = static_cast<std::uint64_t>(keep.finished_jobs_max);
-    limits.audit = keep.audit;
-    const auto removed = store_->retain(clusters::wall_now(), limits);
-    if (!removed) log_.warn("retention: " + removed.error().message);
-    if (removed) metrics_.retained(*removed);
+    retain_rows(keep);
     ports::LogLimits log_limits;
     log_limits.age = keep.logs;
     log_limits.total_bytes = static_cast<std::uint64_t>(keep.logs_max.v);
@@ -355,6 +400,26 @@ void Server::keep_house() {
       log_.warn("tokens: " + saved.error().message);
     lock.lock();
   }
+}
+
+void Server::retain_rows(const config::Retention& keep) {
+  ports::Limits limits;
+  limits.finished_jobs = keep.finished_jobs;
+  limits.finished_jobs_most = static_cast<std::uint64_t>(keep.finished_jobs_max);
+  limits.audit = keep.audit;
+  limits.journal = keep.journal;
+  limits.proven = snapshots_->proven();
+  const auto removed = store_->retain(clusters::wall_now(), limits);
+  if (!removed) {
+    log_.warn("retention: " + removed.error().message);
+    return;
+  }
+  metrics_.retained(*removed);
+  if (removed->journal > 0)
+    log_.info(
+        fmt::format("retention: {} entries of the journal were trimmed, the snapshot of "
+                    "entry {} holds them",
+                    grouped(removed->journal), limits.proven));
 }
 
 /// In the order in which the parts stop asking each other.
@@ -368,6 +433,7 @@ void Server::stop() {
   if (http_) http_->stop();
   if (submitter_) submitter_->stop();
   if (runner_) runner_->stop();
+  if (snapshots_) snapshots_->stop();
   if (workers_) workers_->stop();
   if (follower_) follower_->stop();
   if (events_) events_->stop();

@@ -22,11 +22,13 @@
 #include "apps/muster/serve/job_payloads.h"
 #include "apps/muster/serve/joined.h"
 #include "apps/muster/serve/server_log.h"
+#include "apps/muster/serve/startup_gate.h"
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
 #include "config/config.h"
 #include "control/log_keeper.h"
+#include "control/snapshots.h"
 #include "net/http_server.h"
 #include "ports/log_store.h"
 #include "ports/store.h"
@@ -54,6 +56,8 @@ class Server {
   Status open_tokens();
   api::Caller identify(const net::Request& request) const;
   void make_runner();
+  void say_progress(control::RecoveryProgress progress);
+  void make_snapshots();
   std::vector<model::EventBody> first_events(const sched::World& world) const;
   void remember_config() const;
   void make_api();
@@ -64,6 +68,7 @@ class Server {
   Status follow_clusters();
   Status listen();
   void keep_house();
+  void retain_rows(const config::Retention& keep);
 
   /// Guards the configuration, the clusters that are open and what was joined: a reload may come by
   /// a signal or by the API.
@@ -88,6 +93,8 @@ class Server {
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<control::Runner> runner_;
+  std::unique_ptr<control::Snapshots> snapshots_;
+  Time progress_said_;
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<api::Workers> workers_;
   std::unique_ptr<api::Submitter> submitter_;
@@ -96,10 +103,12 @@ class Server {
   std::unique_ptr<api::ReadParts> read_parts_;
   std::unique_ptr<api::AdminParts> admin_parts_;
   net::Router router_;
+  StartupGate gate_;
   std::unique_ptr<net::HttpServer> http_;
   std::mutex house_mutex_;
   std::condition_variable house_changed_;
   bool stopping_ = false;
+  bool house_due_ = false;  // a snapshot was proven: the journal may be trimmed
   std::thread housekeeper_;
 };
 

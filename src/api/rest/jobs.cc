@@ -124,14 +124,24 @@ Error conflict(const sched::Job& job, std::string_view what) {
           fmt::format("job {} is {}: {}", job.id, model::to_text(job.state), what)};
 }
 
+/// The engine does not have the job: it never was, or is finished and only in the tables.
+net::Response change_of_forgotten(const Backend& backend, const net::Request& request,
+                                  const std::string& id, const std::string& verb) {
+  const auto row = backend.store.job(id);
+  if (!row) return fail(request, row.error());
+  if (verb == "cancel") return net::json_response(200, view::job_row_json(*row));
+  return fail(request,
+              Error{Fault::Conflict, fmt::format("job {} is {}: it cannot be changed any more", id,
+                                                 model::to_text(row->state))});
+}
+
 /// Answers with the job's row once the change is durable.
 void change(Backend& backend, const net::Request& request, const net::Responder& responder,
-            std::string verb, std::string detail, Change work) {
+            const std::string& verb, std::string detail, Change work) {
   const std::string id(request.param("job"));
   net::Request short_request;
   short_request.id = request.id;
-  ports::AuditRow audit{
-      0, {}, user_of(request), request.id, std::move(verb), id, std::move(detail)};
+  ports::AuditRow audit{0, {}, user_of(request), request.id, verb, id, std::move(detail)};
   const auto ask = [id, audit = std::move(audit), work = std::move(work)](
                        const sched::World& world, Time) -> Result<control::Asked> {
     const sched::JobSlot slot = world.find_job(id);
@@ -143,8 +153,14 @@ void change(Backend& backend, const net::Request& request, const net::Responder&
     asked.events = std::move(*events);
     return asked;
   };
-  const auto done = [&backend, id, responder,
-                     short_request](const Result<control::Answer>& answer) {
+  const auto done = [&backend, id, responder, short_request,
+                     verb](const Result<control::Answer>& answer) {
+    if (!answer && answer.error().fault == Fault::NotFound) {
+      on_worker(backend, short_request, responder, [&backend, id, short_request, verb] {
+        return change_of_forgotten(backend, short_request, id, verb);
+      });
+      return;
+    }
     if (!answer) {
       responder.send(fail(short_request, answer.error()));
       return;

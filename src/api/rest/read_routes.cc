@@ -79,17 +79,35 @@ void explain(const ReadParts& parts, const CallPtr& call, const std::string& job
       });
 }
 
+/// Of a job that the world has forgotten, from its row.
+std::string when_finished(const std::string& row) {
+  const json::object job = json::parse(row).as_object();
+  return json::serialize(json::object{{"job", job.at("id")},
+                                      {"state", job.at("state")},
+                                      {"estimate", nullptr},
+                                      {"text", "the job is finished"}});
+}
+
 void when(const ReadParts& parts, const CallPtr& call) {
   std::string id(call->request.param("job"));
-  read(parts.reads, call,
-       [id](World& world, Agenda& agenda, const Policy& policy, Time now) -> Result<std::string> {
-         const JobSlot slot = world.find_job(id);
-         if (slot.is_none()) return no_job(id);
-         std::optional<sched::Estimate> estimate;
-         if (world.job(slot).state == model::JobState::Waiting)
-           estimate = sched::expected_start(world, agenda, policy, slot, now);
-         return view::when_json(world, slot, estimate, now);
-       });
+  read(
+      parts.reads, call,
+      [id](World& world, Agenda& agenda, const Policy& policy, Time now) -> Result<std::string> {
+        const JobSlot slot = world.find_job(id);
+        if (slot.is_none()) return no_job(id);
+        std::optional<sched::Estimate> estimate;
+        if (world.job(slot).state == model::JobState::Waiting)
+          estimate = sched::expected_start(world, agenda, policy, slot, now);
+        return view::when_json(world, slot, estimate, now);
+      },
+      [&parts, call, id](const Result<std::string>& answer) {
+        if (answer) return call->answer(200, *answer);
+        if (answer.error().fault != Fault::NotFound) return call->answer(answer.error());
+        parts.job_json(id, [call, unknown = answer.error()](const Result<std::string>& row) {
+          if (row) return call->answer(200, when_finished(*row));
+          call->answer(row.error().fault == Fault::NotFound ? unknown : row.error());
+        });
+      });
 }
 
 // ----------------------------------------------------------------------------------------------

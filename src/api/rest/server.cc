@@ -35,17 +35,37 @@ net::Response audit(const Backend& backend, const net::Request& request) {
                                              next_json(page->next)));
 }
 
-net::Response info(const Backend& backend, const net::Request& request) {
+json::object info(const Backend& backend, const net::Request& request) {
   const Settings& s = backend.settings;
-  return net::json_response(
-      200,
-      json::serialize(json::object{{"version", s.version},
-                                   {"user", view::valid_utf8(user_of(request))},
-                                   {"now_ms", backend.clock().ms},
-                                   {"limits", json::object{{"jobs_per_submit", s.jobs_per_submit},
-                                                           {"request_bytes", s.request_bytes}}},
-                                   {"defaults", json::object{{"queue", s.default_queue},
-                                                             {"priority", s.default_priority}}}}));
+  return {{"version", s.version},
+          {"user", view::valid_utf8(user_of(request))},
+          {"now_ms", backend.clock().ms},
+          {"limits", json::object{{"jobs_per_submit", s.jobs_per_submit},
+                                  {"request_bytes", s.request_bytes}}},
+          {"defaults", json::object{{"queue", s.default_queue}, {"priority", s.default_priority}}}};
+}
+
+/// With `world=true` also what the books come to, to be compared before and after a restart.
+void answer_info(Backend& backend, const net::Request& request, const net::Responder& responder) {
+  const auto world = query_bool(request, "world", false);
+  if (!world) {
+    responder.send(fail(request, world.error()));
+    return;
+  }
+  json::object out = info(backend, request);
+  if (!*world) {
+    responder.send(net::json_response(200, json::serialize(out)));
+    return;
+  }
+  on_loop(backend, request, responder,
+          [out = std::move(out)](const sched::World& books, sched::Agenda&, const sched::Policy&,
+                                 Time) -> Result<std::string> {
+            json::object whole = out;
+            whole["world"] = json::object{{"hash", fmt::format("{:016x}", books.books_hash())},
+                                          {"jobs", books.live_jobs()},
+                                          {"waiting", books.waiting()}};
+            return json::serialize(whole);
+          });
 }
 
 net::Response ready(const Backend& backend) {
@@ -73,8 +93,9 @@ void add_server_routes(net::Router& router, Backend& backend) {
   router.add("GET", "/readyz",
              net::AnswerNow([&backend](const net::Request&) { return ready(backend); }));
   const std::string base = "/api/muster/v1";
-  router.add("GET", base + "/info", net::AnswerNow([&backend](const net::Request& request) {
-               return info(backend, request);
+  router.add("GET", base + "/info",
+             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
+               answer_info(backend, request, responder);
              }));
   router.add("GET", base + "/openapi.json", document(std::string(openapi_json())));
   router.add("GET", base + "/schemas/job.json", document(config::job_schema()));

@@ -28,8 +28,27 @@ std::string known_queues(const sched::World& world, const std::string& name) {
   return near.empty() ? "" : fmt::format("; did you mean {}?", near);
 }
 
-Status check_job(const sched::World& world, const model::JobSpec& spec,
-                 const std::set<std::string>& together) {
+/// A job that the engine has forgotten is in the tables still: one that succeeded need not be
+/// waited for, one that did not would be waited for in vain.
+Status settle_dependencies(const sched::World& world, model::JobSpec& spec,
+                           const std::set<std::string>& together, const FinishedJobs& finished) {
+  std::vector<std::string> left;
+  for (const std::string& id : spec.depends_on) {
+    const auto ended = finished.find(id);
+    if (together.contains(id) || !world.find_job(id).is_none()) {
+      left.push_back(id);
+    } else if (ended == finished.end()) {
+      return invalid(fmt::format("depends_on: there is no job \"{}\"", id));
+    } else if (ended->second != model::JobState::Succeeded) {
+      return invalid(fmt::format("depends_on: job {} is {}: this one could never start", id,
+                                 model::to_text(ended->second)));
+    }
+  }
+  spec.depends_on = std::move(left);
+  return Ok{};
+}
+
+Status check_job(const sched::World& world, const model::JobSpec& spec) {
   std::vector<std::string> queues = spec.extra_queues;
   queues.push_back(spec.queue);
   for (const std::string& queue : queues) {
@@ -41,20 +60,18 @@ Status check_job(const sched::World& world, const model::JobSpec& spec,
   const std::string& pool = spec.gang.pool;
   if (!pool.empty() && world.find_pool(pool).is_none() && world.find_fleet_pool(pool) == nullptr)
     return invalid(fmt::format("pool: there is no pool \"{}\"", pool));
-  for (const std::string& id : spec.depends_on) {
-    if (!together.contains(id) && world.find_job(id).is_none())
-      return invalid(fmt::format("depends_on: there is no job \"{}\"", id));
-  }
   return Ok{};
 }
 
 }  // namespace
 
-Status check_jobs(const sched::World& world, const std::vector<model::JobSpec>& specs) {
+Status check_jobs(const sched::World& world, std::vector<model::JobSpec>& specs,
+                  const FinishedJobs& finished) {
   std::set<std::string> together;
   for (const model::JobSpec& spec : specs) together.insert(spec.id);
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    Status status = check_job(world, specs[i], together);
+    Status status = check_job(world, specs[i]);
+    if (status) status = settle_dependencies(world, specs[i], together, finished);
     if (status) continue;
     if (specs.size() == 1) return status;
     return invalid(fmt::format("jobs[{}].{}", i, status.error().message));
@@ -177,15 +194,31 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
   for (const auto& [job, text] : texts) job->spec.payload = known_.at(text).hash;
 }
 
+/// Of the jobs that others depend on. What cannot be read is looked for in the engine alone.
+FinishedJobs Submitter::finished_among(const Submit& submit) const {
+  FinishedJobs finished;
+  std::set<std::string> looked_at;
+  for (const config::Submission& job : submit.jobs) {
+    for (const std::string& id : job.spec.depends_on) {
+      if (!looked_at.insert(id).second) continue;
+      const auto row = store_.job(id);
+      if (row && model::is_final(row->state)) finished.emplace(id, row->state);
+    }
+  }
+  return finished;
+}
+
 void Submitter::hand_over(Waiting waiting) {
   struct Shared {
     Submit submit;
     std::vector<std::string> ids;
     bool repeated = false;
     bool is_first = false;  // under its key
+    FinishedJobs finished;
     std::function<void(SubmitOutcome)> done;
   };
   const auto shared = std::make_shared<Shared>();
+  shared->finished = finished_among(waiting.submit);
   for (std::size_t i = 0; i < waiting.submit.jobs.size(); ++i) shared->ids.push_back(new_id());
   config::give_ids(waiting.submit.jobs, shared->ids);
   shared->submit = std::move(waiting.submit);
@@ -209,7 +242,7 @@ void Submitter::hand_over(Waiting waiting) {
       job.spec.user = submit.user;
       specs.push_back(std::move(job.spec));
     }
-    if (Status status = check_jobs(world, specs); !status) return status.error();
+    if (Status status = check_jobs(world, specs, shared->finished); !status) return status.error();
     control::Asked asked;
     const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
                                            specs.size() == 1 ? "job" : "jobs", specs[0].queue);

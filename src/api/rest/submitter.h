@@ -49,6 +49,9 @@ struct SubmitOutcome {
   bool busy = false;
 };
 
+/// How jobs ended, by id: of those that others depend on.
+using FinishedJobs = std::map<std::string, model::JobState>;
+
 class Submitter {
  public:
   struct Options {
@@ -72,6 +75,7 @@ class Submitter {
 
   void run();
   void write_payloads(std::vector<Waiting>& batch);
+  FinishedJobs finished_among(const Submit& submit) const;
   void hand_over(Waiting waiting);
   std::string new_id();
 
@@ -98,7 +102,9 @@ class Submitter {
   std::thread thread_;
 };
 
-/// What the world has against these jobs: an unknown queue, pool or dependency.
-Status check_jobs(const sched::World& world, const std::vector<model::JobSpec>& specs);
+/// What the world has against these jobs: an unknown queue, pool or dependency. Dependencies that
+/// the engine has forgotten and that succeeded are taken off.
+Status check_jobs(const sched::World& world, std::vector<model::JobSpec>& specs,
+                  const FinishedJobs& finished);
 
 }  // namespace muster::api
