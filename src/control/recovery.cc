@@ -38,7 +38,8 @@ Result<Recovered> read_books(const ports::Store& store, Teller& teller) {
     const std::uint64_t before = reader.jobs_read();
     Status status = reader.add(record);
     if (status && reader.jobs_read() != before) teller.count_to(reader.jobs_read());
-    if (status && before == 0) teller.set_total(reader.jobs() + store.last());
+    if (status && before == 0)
+      teller.set_total(reader.jobs() + store.last() - std::min(store.last(), reader.events()));
     return status;
   });
   if (!sequence) return sequence.error();

@@ -195,6 +195,8 @@ class Applier {
     if (e.why == model::StopWhy::ClusterLost) {
       if (job.active->cancelled) return false;
       Active left = *job.active;
+      left.beneficiary = JobSlot::none();  // nobody waits for what is left behind
+      left.at_in_cluster = 0;
       back_to_queue(slot, Time{0});
       // The old pods may still run: they keep their nodes until the cluster says otherwise.
       for (const PodOn& pod : left.pods) w_.fleet.occupy(pod, w_.shapes);

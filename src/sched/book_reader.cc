@@ -78,6 +78,7 @@ Status BookReader::take(BookHeader& h) {
   score.error_sum_ms = h.error_sum_ms;
   std::copy(h.ratio.begin(), h.ratio.end(), score.ratio.begin());
   world_.newest_submit = h.newest_submit;
+  events_ = h.events;
   jobs_ = h.jobs;
   tables_->header = std::move(h);
   return Ok{};
@@ -412,7 +413,9 @@ Result<ReadBooks> BookReader::finish() {
   for (const JobSlot slot : tables_->waits_for_others) {
     for (const std::string& id : world_.job(slot).depends_on) world_.dependents[id].push_back(slot);
   }
-  for (std::uint32_t i = 0; i < world_.jobs_.size(); ++i) settle_job(JobSlot{i});
+  for (std::uint32_t i = 0; i < world_.jobs_.size(); ++i) {
+    if (has_job(i)) settle_job(JobSlot{i});
+  }
   if (Status settled = settle_reservations(); !settled) return settled.error();
   world_.version = tables_->header.events;
   world_.changes = Changes{};

@@ -69,7 +69,8 @@ class BookReader {
 
   /// An error if it does not fit the records before it.
   Status add(model::BookRecord& record);
-  /// How many jobs there are, once the header was read, and how many of them were read.
+  /// Events in these books and jobs there are, once the header was read; how many jobs were read.
+  std::uint64_t events() const { return events_; }
   std::uint64_t jobs() const { return jobs_; }
   std::uint64_t jobs_read() const { return jobs_read_; }
   /// After the last record: the world, if nothing is missing and its hash is the one written.
@@ -105,6 +106,7 @@ class BookReader {
   World world_;
   std::unique_ptr<Tables> tables_;
   std::size_t kind_ = 0;
+  std::uint64_t events_ = 0;
   std::uint64_t jobs_ = 0;
   std::uint64_t jobs_read_ = 0;
 };
