@@ -30,6 +30,7 @@ TEST(EventJson, WhatPeopleAskAndDecisionsHaveKindsAndSightMostlyNot) {
   EXPECT_EQ(event_kind(model::ClusterHealth{}), "cluster-health");
   EXPECT_EQ(event_kind(model::NodeSeen{}), "");
   EXPECT_EQ(event_kind(model::Ticked{}), "");
+  EXPECT_EQ(event_kind(model::FinishedForgotten{}), "forgotten");
 }
 
 TEST(EventJson, TheStateIsSaidWhereTheEventAloneDecidesIt) {

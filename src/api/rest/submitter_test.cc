@@ -122,6 +122,40 @@ TEST_F(SubmitterTest, AKeyWhoseSubmitWasGivenUpIsFreeAgain) {
   EXPECT_EQ(loop->world().job_count(), 1u);
 }
 
+TEST_F(SubmitterTest, AJobMayDependOnOneThatTheEngineHasForgotten) {
+  const auto happens = [&](model::EventBody body) {
+    ASSERT_TRUE(inbox.put({Time{0}, std::move(body)}));
+    loop->step(Time{++now});
+  };
+  happens(model::ClusterSet{{"c", {}, {}, minutes(5)}});
+  for (const char* id : {"done", "failed"}) {
+    model::JobSubmitted submitted;
+    submitted.spec.id = id;
+    submitted.spec.queue = "q";
+    submitted.spec.gang.sets.resize(1);
+    happens(submitted);
+    happens(model::Placed{id, 1, "c", "", {{0, "n", "", 0, 0}}});
+    happens(model::Finished{id, 1, std::string(id) == "done", 1});
+  }
+  happens(model::FinishedForgotten{Time{now}, Time{0}});
+  ASSERT_EQ(loop->world().live_jobs(), 0u);
+  std::size_t answers = 0;
+  for (const char* id : {"done", "failed", "never"}) {
+    Submit what = submit("");
+    what.jobs[0].spec.depends_on = {id};
+    put(std::move(what));
+    wait(++answers);
+  }
+  ASSERT_TRUE(outcomes[0].result) << outcomes[0].result.error().message;
+  const sched::World& world = loop->world();
+  EXPECT_TRUE(world.job(world.find_job(outcomes[0].result->ids[0])).depends_on.empty());
+  ASSERT_FALSE(outcomes[1].result);
+  EXPECT_EQ(outcomes[1].result.error().message,
+            "depends_on: job failed is Failed: this one could never start");
+  ASSERT_FALSE(outcomes[2].result);
+  EXPECT_EQ(outcomes[2].result.error().message, "depends_on: there is no job \"never\"");
+}
+
 TEST_F(SubmitterTest, AnUnknownQueueIsRefusedWithTheNearest) {
   put(submit("", "qq"));
   wait(1);
