@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "auth/testing/scratch.h"
+#include "base/testing/scratch.h"
 
 namespace muster::auth {
 namespace {
 
 struct IdentityTest : ::testing::Test {
-  testing::Scratch scratch;
+  Scratch scratch;
   std::unique_ptr<Tokens> tokens = *Tokens::open(scratch.file("tokens"));
   std::string bearer = "Bearer " + tokens->create("bob", "ci", Time{1})->secret;
   Claim here{.authorization = "", .host = "localhost:8080", .is_loopback = true};

@@ -12,12 +12,10 @@
 #include <thread>
 
 #include "auth/private_file.h"
-#include "auth/testing/scratch.h"
+#include "base/testing/scratch.h"
 
 namespace muster::auth {
 namespace {
-
-using testing::Scratch;
 
 unsigned mode_of(const std::string& path) {
   struct stat about{};

@@ -2,9 +2,9 @@
 // store must find out, and never write it twice.
 #include <gtest/gtest.h>
 
+#include "base/testing/scratch.h"
 #include "store/sql_store.h"
 #include "store/sqlite/connection.h"
-#include "store/testing/scratch.h"
 
 namespace muster::store {
 namespace {
@@ -71,7 +71,7 @@ class Doubt : public testing::Test {
   std::unique_ptr<ports::Store> opened() {
     auto made = SqlStore::open(
         [this](Part part) {
-          const std::string file = scratch.path() / (part == Part::Books ? "books.db" : "blobs.db");
+          const std::string file = scratch.file(part == Part::Books ? "books.db" : "blobs.db");
           return std::make_unique<BadLine>(connect_sqlite(file, ""), plan);
         },
         Dialect::Sqlite, 1);

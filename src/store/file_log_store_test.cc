@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "base/testing/scratch.h"
 #include "ports/log_store_contract.h"
-#include "store/testing/scratch.h"
 
 namespace muster::store {
 namespace {
@@ -19,7 +19,7 @@ struct FileLogHarness {
   /// Small files, so that every test has several.
   std::unique_ptr<FileLogStore> another() const {
     return std::make_unique<FileLogStore>(
-        scratch.path() / "logs",
+        scratch.file("logs"),
         FileLogStore::Options{.segment_bytes = 2000, .look_bytes = 1 << 20, .open_files = 2});
   }
   Scratch scratch;
@@ -76,13 +76,13 @@ TEST(FileLogStore, AnOffsetThatNoLogGaveReadsNothing) {
 
 TEST(FileLogStore, AFolderThatCannotBeWrittenIsUnavailable) {
   const Scratch scratch;
-  std::ofstream(scratch.path() / "logs") << "in the way";
-  FileLogStore logs(scratch.path() / "logs", {});
+  std::ofstream(scratch.file("logs")) << "in the way";
+  FileLogStore logs(scratch.file("logs"), {});
   const std::vector<ports::LogLine> lines = {{Time{1}, "p", ports::Stream::Out, "x\n", 0}};
   const Status refused = logs.append({"a", 1}, lines);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().fault, Fault::Unavailable);
-  std::filesystem::remove(scratch.path() / "logs");
+  std::filesystem::remove(scratch.file("logs"));
   EXPECT_TRUE(logs.append({"a", 1}, lines));
 }
 

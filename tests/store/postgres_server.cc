@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "store/testing/scratch.h"
+#include "base/testing/scratch.h"
 
 namespace muster::store {
 namespace {
@@ -50,9 +50,9 @@ int run_program(std::vector<std::string> words, const std::string& log) {
 
 struct PostgresServer::Place {
   Scratch scratch;
-  std::string log = scratch.path() / "log";
-  std::string data = scratch.path() / "data";
-  std::string socket = scratch.path() / "socket";
+  std::string log = scratch.file("log");
+  std::string data = scratch.file("data");
+  std::string socket = scratch.file("socket");
 
   void must(const std::string& program, const std::vector<std::string>& options) const {
     std::vector<std::string> words = command(program);

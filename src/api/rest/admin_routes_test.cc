@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "api/rest/queue_body.h"
 #include "api/testing/desk.h"
+#include "base/testing/scratch.h"
 
 namespace muster::api {
 namespace {
@@ -14,12 +12,8 @@ namespace {
 namespace json = boost::json;
 
 struct AdminRoutes : ::testing::Test, testing::Desk {
-  std::string folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "muster-api-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    return name;
-  }();
-  std::unique_ptr<auth::Tokens> tokens = *auth::Tokens::open(folder + "/tokens");
+  Scratch scratch;
+  std::unique_ptr<auth::Tokens> tokens = *auth::Tokens::open(scratch.file("tokens"));
   std::shared_ptr<const config::Config> config =
       std::make_shared<config::Config>(config::check("queues: [{name: q}]").config);
   std::string file = "queues: [{name: q, weight: 3}]";
@@ -62,7 +56,6 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
     tell(model::QueueSet{queue});
     add_admin_routes(router, parts);
   }
-  ~AdminRoutes() override { std::filesystem::remove_all(folder); }
 
   void submit(const std::string& id, const std::string& queue) {
     model::JobSpec job;

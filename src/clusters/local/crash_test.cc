@@ -52,7 +52,7 @@ pid_t start_server(const std::string& directory, const std::string& starts) {
 }
 
 TEST(LocalClusterCrash, KilledServersRunEveryAttemptOnceAtMostAndForgetNone) {
-  const TemporaryDir temporary;
+  const Scratch temporary;
   const std::string directory = temporary.path() + "/cluster";
   const std::string starts = temporary.path() + "/starts";
   Prng prng(4);

@@ -525,7 +525,7 @@ TEST(LocalCluster, ADiskThatTakesNothingFailsTheStartAndNothingElse) {
 }
 
 TEST(LocalCluster, WithoutASupervisorTheStartFails) {
-  TemporaryDir temporary;
+  Scratch temporary;
   ports::MemoryInbox inbox(100);
   ports::MemoryPayloads payloads;
   ports::MemoryLogSink logs;
@@ -551,7 +551,7 @@ TEST(LocalCluster, AnAttemptThatNoSupervisorTakesUpIsGivenUp) {
 }
 
 TEST(LocalCluster, AFullInboxLosesNothing) {
-  TemporaryDir temporary;
+  Scratch temporary;
   ports::MemoryInbox inbox(1);
   ports::MemoryPayloads payloads;
   ports::MemoryLogSink logs;

@@ -24,7 +24,7 @@ struct Output {
       position = chunks->back().position;
     }
   }
-  TemporaryDir temporary;
+  Scratch temporary;
   std::string path;
   OutputFile file;
 };

@@ -141,7 +141,7 @@ struct SimulatedHarness {
   }
   void set_reachable(bool reachable) { simulated->set_reachable(reachable); }
 
-  TemporaryDir temporary;
+  Scratch temporary;
   ports::MemoryInbox inbox{1000};
   ports::MemoryPayloads payloads;
   std::unique_ptr<SimulatedCluster> simulated;

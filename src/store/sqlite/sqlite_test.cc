@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/scratch.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
-#include "store/testing/scratch.h"
 
 namespace muster::store {
 namespace {
@@ -20,7 +20,7 @@ struct SqliteHarness {
     return *kept;
   }
   std::unique_ptr<ports::Store> another() const {
-    auto store = open_sqlite(scratch.path() / "muster.db");
+    auto store = open_sqlite(scratch.file("muster.db"));
     MUSTER_CHECK(store.ok(), "{}", store.error().message);
     return std::move(*store);
   }
@@ -57,7 +57,7 @@ class Database {
 TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   SqliteHarness harness;
   harness.kept.reset();
-  const std::filesystem::path file = harness.scratch.path() / "muster.db";
+  const std::filesystem::path file = harness.scratch.file("muster.db");
   Database(file).run("update schema_version set version = 7");
   const auto refused = open_sqlite(file);
   ASSERT_FALSE(refused);
@@ -69,7 +69,7 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
 
 TEST(Sqlite, AFileThatIsNoDatabaseIsRefused) {
   const Scratch scratch;
-  const std::filesystem::path file = scratch.path() / "muster.db";
+  const std::filesystem::path file = scratch.file("muster.db");
   std::ofstream(file) << std::string(4096, 'x');
   const auto refused = open_sqlite(file);
   ASSERT_FALSE(refused);
@@ -78,7 +78,7 @@ TEST(Sqlite, AFileThatIsNoDatabaseIsRefused) {
 
 TEST(Sqlite, PagesOfAListComeFromAnIndex) {
   SqliteHarness harness;
-  Database database(harness.scratch.path() / "muster.db");
+  Database database(harness.scratch.file("muster.db"));
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"state = 'Waiting'", "jobs_state"},
       {"user_name = 'u' and state = 'Waiting'", "jobs_user"},

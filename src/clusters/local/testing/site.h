@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing/scratch.h"
 #include "clusters/local/local_cluster.h"
 #include "clusters/local/make_attempt.h"
 #include "clusters/local/processes.h"
@@ -26,21 +27,6 @@
 namespace muster::clusters {
 
 constexpr Duration patience = seconds(30);  // nothing takes so long; a test fails after it
-
-class TemporaryDir {
- public:
-  TemporaryDir() {
-    char path[] = "/tmp/muster-test-XXXXXX";
-    path_ = ::mkdtemp(path);
-  }
-  ~TemporaryDir() { std::filesystem::remove_all(path_); }
-  TemporaryDir(const TemporaryDir&) = delete;
-  TemporaryDir& operator=(const TemporaryDir&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Until `what` is true.
 template <typename What>
@@ -149,7 +135,7 @@ class Site {
     return logs.text({attempt.job, attempt.number, pod}, stream);
   }
 
-  TemporaryDir temporary;
+  Scratch temporary;
   ports::MemoryInbox inbox{10'000};
   ports::MemoryPayloads payloads;
   ports::MemoryLogSink logs;
