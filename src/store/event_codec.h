@@ -1,7 +1,7 @@
 // The bytes of an event in the journal. An event is a frame: its length, its kind, the version in
 // which that kind was written, its time and its fields. A kind's number and the meaning of a
 // version never change; a new field makes a new version of the kinds that hold it, and the reader
-// keeps reading all older ones (tests/store/journal_v1.golden). Numbers are variable-length, text
+// keeps reading all older ones (tests/store/journal_v*.golden). Numbers are variable-length, text
 // is counted, lists and maps are counted and maps ascend, so that equal events are equal bytes.
 //
 // Reading never trusts: bad bytes are an error, and memory stays in proportion to the input.

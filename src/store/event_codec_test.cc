@@ -10,7 +10,12 @@
 namespace muster::store {
 namespace {
 
-constexpr const char* golden = "tests/store/journal_v1.golden";
+struct Golden {
+  const char* file;
+  Fields fields;
+};
+constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First},
+                              {"tests/store/journal_v2.golden", Fields::Second}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;
@@ -31,20 +36,22 @@ TEST(EventCodec, EveryKindOfEventComesBackTheSame) {
   }
 }
 
-TEST(EventCodec, TheOldestJournalStillReads) {
-  std::ifstream file(golden, std::ios::binary);
-  ASSERT_TRUE(file) << golden;
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  // What was written then: ten events of each kind, from this seed.
-  Prng prng(2026);
-  std::size_t count = 0;
-  const Status status = decode_all(bytes, [&](model::Event& event) {
-    EXPECT_TRUE(same(event, random_event(prng, count % golden_kinds, Fields::First)))
-        << "event " << count;
-    ++count;
-  });
-  ASSERT_TRUE(status) << status.error().message;
-  EXPECT_EQ(count, golden_events);
+TEST(EventCodec, JournalsOfAllVersionsStillRead) {
+  for (const Golden& golden : goldens) {
+    std::ifstream file(golden.file, std::ios::binary);
+    ASSERT_TRUE(file) << golden.file;
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    // What was written then: ten events of each kind, from this seed.
+    Prng prng(2026);
+    std::size_t count = 0;
+    const Status status = decode_all(bytes, [&](model::Event& event) {
+      EXPECT_TRUE(same(event, random_event(prng, count % golden_kinds, golden.fields)))
+          << golden.file << ", event " << count;
+      ++count;
+    });
+    ASSERT_TRUE(status) << golden.file << ": " << status.error().message;
+    EXPECT_EQ(count, golden_events) << golden.file;
+  }
 }
 
 TEST(EventCodec, WhatANewerMusterWroteIsRefusedWithTheReason) {

@@ -100,7 +100,7 @@ class Fill {
   }
   void set(ClusterSpec& s) {
     (*this)(s.name, s.labels, s.gpu_price_milli, s.grace);
-    if (fields_ == Fields::All) set(s.admission);
+    if (fields_ != Fields::First) set(s.admission);
   }
   void set(PoolSpec& s) { (*this)(s.name, s.cluster, s.node_selector, s.tolerations); }
   void set(FleetPoolSpec& s) { (*this)(s.name, s.pools); }
@@ -164,6 +164,20 @@ struct Parts {
   }
 };
 
+/// Those that came with version 2.
+struct LaterParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.exit_code; }) {
+      return std::tie(e.exit_code, e.reason);
+    } else if constexpr (requires { e.reason; }) {
+      return std::tie(e.reason);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
 bool equal(const JobSpec& a, const JobSpec& b) {
   const auto parts = [](const JobSpec& s) {
     return std::tie(s.id, s.name, s.user, s.queue, s.extra_queues, s.priority, s.gang, s.run_limit,
@@ -206,7 +220,12 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
   Event event{Time{0}, made(kind, std::make_index_sequence<event_kinds>())};
   Fill fill(prng, fields);
   fill(event.at.ms);
-  std::visit([&](auto& body) { std::apply(fill, Parts::of(body)); }, event.body);
+  std::visit(
+      [&](auto& body) {
+        std::apply(fill, Parts::of(body));
+        if (fields != Fields::First) std::apply(fill, LaterParts::of(body));
+      },
+      event.body);
   return event;
 }
 
@@ -215,8 +234,8 @@ bool same(const Event& a, const Event& b) {
   return std::visit(
       [&]<typename E>(const E& left) {
         const E& right = std::get<E>(b.body);
-        const auto x = Parts::of(left);
-        const auto y = Parts::of(right);
+        const auto x = std::tuple_cat(Parts::of(left), LaterParts::of(left));
+        const auto y = std::tuple_cat(Parts::of(right), LaterParts::of(right));
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
           return (equal(std::get<I>(x), std::get<I>(y)) && ...);
         }(std::make_index_sequence<std::tuple_size_v<decltype(x)>>());

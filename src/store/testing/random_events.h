@@ -10,14 +10,14 @@
 namespace muster::store {
 
 constexpr std::size_t event_kinds = std::variant_size_v<model::EventBody>;
-/// Kinds there were when the golden journal was written; later ones have greater indexes.
+/// Those that there were when the golden journals were written, the first of today's.
 constexpr std::size_t golden_kinds = 28;
 constexpr std::size_t golden_events = 10 * golden_kinds;
 
-/// All that events have today, or what they had when the golden journal was written.
-enum class Fields { All, First };
+/// What events had when the golden journal of that version was written. Second is all of today.
+enum class Fields { First, Second, All = Second };
 
-/// `kind`: index in model::EventBody. The golden journal holds what this makes of the first fields.
+/// `kind`: index in model::EventBody.
 model::Event random_event(Prng& prng, std::size_t kind, Fields fields = Fields::All);
 
 bool same(const model::Event& a, const model::Event& b);
