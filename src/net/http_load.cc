@@ -110,11 +110,11 @@ class Load {
     const bool enough = options_.requests_max > 0 && begun_ >= options_.requests_max;
     if (enough || Clock::now() >= until_) return Ok{};
     const std::string body = options_.body ? options_.body(begun_) : "";
+    const std::string target = options_.target_of ? options_.target_of(begun_) : options_.target;
     ++begun_;
     ++busy_;
-    lane.out =
-        fmt::format("{} {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Length: {}\r\n", options_.method,
-                    options_.target, options_.host, options_.port, body.size());
+    lane.out = fmt::format("{} {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Length: {}\r\n",
+                           options_.method, target, options_.host, options_.port, body.size());
     for (const std::string& header : options_.headers) lane.out += header + "\r\n";
     lane.out += "\r\n" + body;
     lane.sent = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ struct LoadOptions {
   std::uint64_t requests_max = 0;  // or until so many were begun; 0: no limit
   std::string method = "GET";
   std::string target = "/";
+  /// The target of the n-th request, instead of `target`.
+  std::function<std::string(std::uint64_t)> target_of = {};
   std::vector<std::string> headers = {};  // whole lines: "Authorization: Bearer x"
   /// The body of the n-th request, from 0; empty: none.
   std::function<std::string(std::uint64_t)> body = {};

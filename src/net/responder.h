@@ -4,7 +4,8 @@
 //
 // A stream never makes its writer wait. What the client has not taken yet is held as shared bytes,
 // so a thousand clients of one event hold one copy of it; a client that falls further behind than
-// pending_bytes_max is dropped (StreamEnd::TooSlow). Order of bytes is order of send().
+// pending_bytes_max, beside a little that the system holds, is dropped (StreamEnd::TooSlow). Order
+// of bytes is order of send().
 #pragma once
 
 #include <cstddef>

@@ -17,6 +17,8 @@ SteadyTime now() { return std::chrono::steady_clock::now(); }
 std::chrono::milliseconds chrono_of(Duration d) { return std::chrono::milliseconds(d.ms); }
 
 constexpr Duration last_words = seconds(2);  // for a client to take an error and go
+// Of a stream: left to itself the system would hold megabytes for each client that does not read.
+constexpr int stream_held_bytes = 128 << 10;
 
 bool has_no_body(int status) { return status / 100 == 1 || status == 204 || status == 304; }
 
@@ -314,6 +316,7 @@ asio::awaitable<void> Connection::run_stream(Exchange::Answer answer) {
   if (written && !is_head_) {
     buffer_.release();
     out_ = {};
+    transport_->hold_at_most(stream_held_bytes);
     phase_ = Phase::Streaming;
     stream_ = answer.stream;
     const Duration heartbeat = stream_->options().heartbeat;

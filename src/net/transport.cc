@@ -31,6 +31,12 @@ void abort_socket(Socket& socket) {
 }
 
 template <typename Socket>
+void limit_send_buffer(Socket& socket, int bytes) {
+  error_code ignored;
+  socket.set_option(asio::socket_base::send_buffer_size(bytes), ignored);
+}
+
+template <typename Socket>
 class PlainTransport final : public Transport {
  public:
   explicit PlainTransport(Socket socket) : socket_(std::move(socket)) {}
@@ -60,6 +66,7 @@ class PlainTransport final : public Transport {
     socket_.close(ignored);
   }
   void abort() override { abort_socket(socket_); }
+  void hold_at_most(int bytes) override { limit_send_buffer(socket_, bytes); }
   bool is_stale() override { return closed_by_peer(socket_.native_handle()); }
 
  private:
@@ -95,6 +102,7 @@ class TlsTransport final : public Transport {
     stream_.next_layer().close(ignored);
   }
   void abort() override { abort_socket(stream_.next_layer()); }
+  void hold_at_most(int bytes) override { limit_send_buffer(stream_.next_layer(), bytes); }
   bool is_stale() override { return closed_by_peer(stream_.next_layer().native_handle()); }
 
   std::string refusal() const override {

@@ -40,6 +40,8 @@ class Transport {
   virtual void close() = 0;
   /// Closes at once and throws away what the peer has not taken.
   virtual void abort() = 0;
+  /// Of what the peer has not taken yet the system holds about so much; the writer waits for more.
+  virtual void hold_at_most(int bytes) = 0;
   /// Whether the peer closed a connection that nobody reads from at the moment.
   virtual bool is_stale() = 0;
   /// Why TLS refused the peer's certificate; "" if it did not.
