@@ -12,6 +12,8 @@ namespace {
 constexpr int readers = 2;
 constexpr std::size_t replays_most = 10'000;
 constexpr std::size_t pending_most = 512 * 1024;  // of a client that reads the past
+constexpr std::size_t replay_events = 4096;       // looked at for one client at a time
+constexpr std::chrono::milliseconds replay_pause{5};
 
 }  // namespace
 
@@ -65,13 +67,22 @@ void EventHub::publish(const control::StepReport& report, const sched::World& wo
 }
 
 void EventHub::run() {
+  bool replays = false;
   while (true) {
     std::deque<Published> batch;
     bool overflowed = false;
     {
       std::unique_lock lock(queue_mutex_);
-      queued_.wait(lock, [this] { return stopping_ || overflowed_ || !queue_.empty(); });
+      const auto something = [this] {
+        return stopping_ || overflowed_ || has_replays_ || !queue_.empty();
+      };
+      if (replays) {
+        queued_.wait_for(lock, replay_pause, something);
+      } else {
+        queued_.wait(lock, something);
+      }
       if (stopping_) return;
+      has_replays_ = false;
       batch.swap(queue_);
       std::swap(overflowed, overflowed_);
     }
@@ -91,7 +102,40 @@ void EventHub::run() {
       by_job_.clear();
       kept_.clear();
     }
+    replays = send_replays();
   }
+}
+
+bool EventHub::send_replays() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(replays_, [this](Replay& replay) {
+    const Caught caught = send_more(replay);
+    if (caught == Caught::Up) attach(replay.what, replay.stream);
+    return caught != Caught::NotYet;
+  });
+  return !replays_.empty();
+}
+
+/// If memory does not go back so far any more the stream ends, and the client resumes.
+EventHub::Caught EventHub::send_more(Replay& replay) const {
+  if (!replay.stream.is_open()) return Caught::Gone;
+  if (replay.next < first_kept()) {
+    replay.stream.finish();
+    return Caught::Gone;
+  }
+  for (std::size_t looked = 0; replay.next <= last_; ++looked, ++replay.next) {
+    if (looked == replay_events || replay.stream.pending_bytes() > pending_most)
+      return Caught::NotYet;
+    const Kept& kept = kept_[replay.next - first_kept()];
+    if (wants(replay.what.filter, kept) && !replay.stream.send(kept.bytes)) return Caught::Gone;
+  }
+  return Caught::Up;
+}
+
+void EventHub::attach(const Listen& what, const net::Stream& stream) {
+  if (!what.follow) return stream.finish();
+  auto& listeners = what.filter.job.empty() ? all_ : by_job_[what.filter.job];
+  listeners.push_back({what.filter, stream});
 }
 
 EventHub::Kept EventHub::kept_of(const model::Event& event, std::uint64_t sequence,
@@ -130,7 +174,7 @@ void EventHub::listen(Listen what, std::function<net::Stream()> begin_stream,
   {
     const std::lock_guard lock(mutex_);
     from = what.from.value_or(last_ + 1);
-    first_kept = kept_.empty() ? last_ + 1 : kept_.front().sequence;
+    first_kept = this->first_kept();
   }
   if (from >= first_kept) {
     begin(what, from, begin_stream());
@@ -159,26 +203,21 @@ void EventHub::listen(Listen what, std::function<net::Stream()> begin_stream,
   if (!taken) refuse({Fault::Unavailable, "too many read the past of the journal: come again"});
 }
 
-/// From memory, and from then on live. If memory does not go back so far any more the stream ends,
-/// and the client resumes.
+/// From memory, and from then on live.
 void EventHub::begin(const Listen& what, std::uint64_t from, const net::Stream& stream) {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t first_kept = kept_.empty() ? last_ + 1 : kept_.front().sequence;
-  if (from < first_kept) return stream.finish();
-  for (const Kept& kept : kept_) {
-    if (kept.sequence >= from && wants(what.filter, kept)) stream.send(kept.bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (from > last_) return attach(what, stream);
+    replays_.push_back({what, stream, from});
   }
-  if (!what.follow) return stream.finish();
-  if (what.filter.job.empty()) {
-    all_.push_back({what.filter, stream});
-  } else {
-    by_job_[what.filter.job].push_back({what.filter, stream});
-  }
+  const std::lock_guard lock(queue_mutex_);
+  has_replays_ = true;
+  queued_.notify_one();
 }
 
 std::size_t EventHub::listeners() const {
   const std::lock_guard lock(mutex_);
-  std::size_t count = all_.size();
+  std::size_t count = all_.size() + replays_.size();
   for (const auto& [job, listeners] : by_job_) count += listeners.size();
   return count;
 }

@@ -1,7 +1,8 @@
 // The event stream: what the loop publishes, sent to whoever listens, in the order of the journal's
 // sequence numbers. An event is written once and its bytes are shared by all who get it. The newest
 // events stay in memory; older ones are read from the journal. A client that does not keep up is
-// dropped by the network's limit and comes again with Last-Event-ID.
+// dropped by the network's limit and comes again with Last-Event-ID; what it missed is sent as fast
+// as it takes it, and when it has caught up it gets what comes.
 //
 // Thread contract: publish from the loop's thread: it only queues. listen from any thread. A thread
 // of its own writes and sends; another reads the journal for those who begin further back.
@@ -73,6 +74,13 @@ class EventHub {
     EventFilter filter;
     net::Stream stream;
   };
+  /// One that is sent what is in memory before it gets what comes.
+  struct Replay {
+    Listen what;
+    net::Stream stream;
+    std::uint64_t next = 0;
+  };
+  enum class Caught { Up, NotYet, Gone };
 
   void run();
   void send(const Kept& kept);
@@ -80,6 +88,11 @@ class EventHub {
                       std::optional<model::JobState> state);
   static bool wants(const EventFilter& filter, const Kept& kept);
   void begin(const Listen& what, std::uint64_t from, const net::Stream& stream);
+  /// Whether some have still to catch up.
+  bool send_replays();
+  Caught send_more(Replay& replay) const;
+  void attach(const Listen& what, const net::Stream& stream);
+  std::uint64_t first_kept() const { return kept_.empty() ? last_ + 1 : kept_.front().sequence; }
 
   const ports::Store& store_;
   const Options options_;
@@ -87,7 +100,8 @@ class EventHub {
   std::mutex queue_mutex_;
   std::condition_variable queued_;
   std::deque<Published> queue_;
-  bool overflowed_ = false;  // some were not queued: listeners must come again
+  bool overflowed_ = false;   // some were not queued: listeners must come again
+  bool has_replays_ = false;  // new ones
   bool stopping_ = false;
 
   mutable std::mutex mutex_;  // of the rest
@@ -95,6 +109,7 @@ class EventHub {
   std::uint64_t last_ = 0;    // newest sequence sent
   std::list<Listener> all_;
   std::unordered_map<std::string, std::list<Listener>> by_job_;
+  std::list<Replay> replays_;
 
   Workers readers_;
   std::thread thread_;
