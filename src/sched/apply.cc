@@ -128,9 +128,9 @@ class Applier {
   }
   bool operator()(const model::ClusterSet& e) {
     const ClusterId known = w_.fleet.find_cluster(e.spec.name);
-    const bool back = !known.is_none() && !w_.fleet.cluster(known).joined;
+    const bool joins = known.is_none() || !w_.fleet.cluster(known).joined;
     const ClusterId id = w_.fleet.set_cluster(e.spec);
-    if (back) {
+    if (joins) {
       w_.fleet.cluster(id).health = model::Health::Ready;
       w_.fleet.cluster(id).health_since = at_;
     }
