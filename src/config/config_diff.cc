@@ -124,15 +124,25 @@ class Differ {
       needs_restart("store.postgres has another password");
     section("scheduling", before_.scheduling, after_.scheduling);
     section("retention", before_.retention, after_.retention);
-    section("limits", before_.limits, after_.limits);
-    section("log", before_.log, after_.log);
+    section("limits", before_.limits, after_.limits,
+            {"inbox", "batch", "request_bytes", "connections"});
+    section("log", before_.log, after_.log, {"format"});
     section("defaults", before_.defaults, after_.defaults);
     diff_.policy = before_.scheduling != after_.scheduling;
   }
+  /// `fixed`: keys that hold from the start of the server to its end.
   template <typename T>
-  void section(std::string_view name, const T& before, const T& after) {
-    for (const std::string& change : changes(before, after))
-      line(fmt::format("{}.{}", name, change));
+  void section(std::string_view name, const T& before, const T& after,
+               const std::vector<std::string_view>& fixed = {}) {
+    for (const std::string& change : changes(before, after)) {
+      const std::string_view key = std::string_view(change).substr(0, change.find(' '));
+      std::string text = fmt::format("{}.{}", name, change);
+      if (std::find(fixed.begin(), fixed.end(), key) != fixed.end()) {
+        needs_restart(std::move(text));
+      } else {
+        line(std::move(text));
+      }
+    }
   }
 
   void clusters() {

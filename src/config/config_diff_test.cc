@@ -110,5 +110,17 @@ TEST(ConfigDiff, WhatNeedsARestartIsSaid) {
   EXPECT_TRUE(d.events.empty());
 }
 
+TEST(ConfigDiff, OfTheLimitsAndTheLogSomeHoldForGood) {
+  const Config before;
+  Config after = before;
+  after.limits.jobs_per_submit = 5;
+  after.limits.connections = 7;
+  after.log.format = LogFormat::Json;
+  const Diff d = diff(before, after);
+  EXPECT_EQ(d.restart, (Lines{"limits.connections 20000 -> 7 (after a restart)",
+                              "log.format text -> json (after a restart)"}));
+  EXPECT_EQ(d.lines.size(), 3U);
+}
+
 }  // namespace
 }  // namespace muster::config
