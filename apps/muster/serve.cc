@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <string>
 
 #include "apps/muster/serve/server.h"
+#include "base/text.h"
 #include "config/config.h"
 
 namespace muster::app {
@@ -72,6 +74,20 @@ std::string_view kind_text(config::ClusterType type) {
   return "Kubernetes";
 }
 
+/// Of this program, if the shell would not find it by its name: "" otherwise.
+std::string folder_to_add() {
+  std::error_code unknown;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const char* path = std::getenv("PATH");
+  if (unknown || path == nullptr) return "";
+  for (const std::string_view folder : split(path, ':')) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(std::filesystem::path(folder) / "muster", self, missing))
+      return "";
+  }
+  return self.parent_path().string();
+}
+
 void say_hello(const config::Config& config, const std::string& url,
                const std::string& token_file) {
   fmt::print("muster serves at {}\n", url);
@@ -83,7 +99,9 @@ void say_hello(const config::Config& config, const std::string& url,
   if (!token_file.empty())
     fmt::print("  token     {} (for MUSTER_TOKEN; on this machine none is needed)\n", token_file);
   fmt::print("\nTry, in another terminal:\n");
-  fmt::print("  export MUSTER_URL={}\n", url);
+  if (const std::string folder = folder_to_add(); !folder.empty())
+    fmt::print("  export PATH={}:$PATH\n", folder);
+  if (url != "http://127.0.0.1:8080") fmt::print("  export MUSTER_URL={}\n", url);
   fmt::print("  muster run -- sh -c 'echo hello; exit 3'\n");
   fmt::print("  muster submit --name train --gpus 8 --pods 4 -- sleep 60\n");
   fmt::print("  muster list --all\n\n");

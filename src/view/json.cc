@@ -278,8 +278,17 @@ std::int64_t waiting_in(const World& world, QueueId id) {
   return waiting;
 }
 
+/// Jobs that have nodes, by their queue. Looks at each of them once.
+std::map<QueueId, std::int64_t> active_by_queue(const World& world) {
+  std::map<QueueId, std::int64_t> counts;
+  for (const ClusterId cluster : world.fleet.by_name()) {
+    for (const JobSlot slot : world.active_in(cluster)) ++counts[world.job(slot).queue];
+  }
+  return counts;
+}
+
 json::object queue_object(const World& world, QueueId id, const Capacity& capacity,
-                          const Policy& policy, Time now) {
+                          const Policy& policy, Time now, std::int64_t running) {
   const QueueNode& queue = world.quota[id];
   json::object out{{"name", queue.name},
                    {"parent", queue.parent.is_none() ? "" : world.quota[queue.parent].name},
@@ -290,7 +299,8 @@ json::object queue_object(const World& world, QueueId id, const Capacity& capaci
                    {"priority_cap", queue.priority_cap},
                    {"limits", limits_object(world, queue)},
                    {"use", amounts_object(world, queue.use)},
-                   {"waiting", waiting_in(world, id)}};
+                   {"waiting", waiting_in(world, id)},
+                   {"running", running}};
   // The largest value stands for weight 0: served last, no share.
   constexpr std::uint64_t share_max = std::uint64_t{1} << 43;
   const std::uint64_t share = std::min(world.quota.share(id, capacity, now, policy), share_max);
@@ -469,6 +479,14 @@ std::string job_json(const World& world, const JobRow& row, Time now) {
   return json::serialize(job_object(world, row, now));
 }
 
+std::string live_members_json(const World& world, const JobRow& row, Time now) {
+  const std::string object = json::serialize(json::object{
+      {"nodes", nodes_of(world, world.job(row.job))},
+      {"verdict", row.why ? json::value(why_object(world, *row.why, now)) : json::value(nullptr)},
+      {"estimate", estimate_value(row.estimate, now)}});
+  return object.substr(1, object.size() - 2);
+}
+
 std::string jobs_json(const World& world, std::span<const JobRow> rows, Time now) {
   json::array list;
   for (const JobRow& row : rows) list.push_back(job_object(world, row, now));
@@ -504,15 +522,20 @@ std::string when_json(const World& world, JobSlot slot, const std::optional<Esti
 
 std::string queues_json(const World& world, const Capacity& capacity, const Policy& policy,
                         Time now) {
+  const std::map<QueueId, std::int64_t> active = active_by_queue(world);
   json::array list;
-  for (const QueueId id : world.quota.by_name())
-    list.push_back(queue_object(world, id, capacity, policy, now));
+  for (const QueueId id : world.quota.by_name()) {
+    const auto it = active.find(id);
+    list.push_back(
+        queue_object(world, id, capacity, policy, now, it == active.end() ? 0 : it->second));
+  }
   return json::serialize(list);
 }
 
 std::string queue_json(const World& world, QueueId queue, const Capacity& capacity,
                        const Policy& policy, Time now) {
-  return json::serialize(queue_object(world, queue, capacity, policy, now));
+  return json::serialize(
+      queue_object(world, queue, capacity, policy, now, active_by_queue(world)[queue]));
 }
 
 std::string queue_usage_json(const World& world, QueueId queue, const Capacity& capacity) {

@@ -28,6 +28,9 @@ struct JobRow {
 };
 
 std::string job_json(const sched::World& world, const JobRow& row, Time now);
+/// What the tables do not have of a job that is not finished, as members of an object without its
+/// braces: "nodes", "verdict", "estimate".
+std::string live_members_json(const sched::World& world, const JobRow& row, Time now);
 /// An array, in the order given.
 std::string jobs_json(const sched::World& world, std::span<const JobRow> rows, Time now);
 /// All that is known about why a job stands where it stands; parts that do not apply are empty.

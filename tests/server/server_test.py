@@ -129,6 +129,24 @@ class OneServer(unittest.TestCase):
         self.error(409, "POST", f"/jobs/{job}/hold")
         self.error(409, "PATCH", f"/jobs/{job}", {"priority": 1})
 
+    def test_a_job_says_why_it_waits_and_when_it_may_start(self):
+        runs = self.server.submit("sleep 600", gpus=4, run_limit="1h")
+        while self.server.job(runs)["state"] != "Running":
+            time.sleep(0.02)
+        self.assertEqual((self.server.job(runs)["verdict"], len(self.server.job(runs)["nodes"])),
+                         (None, 1))
+        waits = self.server.submit("true", gpus=1)
+        row = self.server.job(waits)
+        self.assertEqual((row["state"], row["placement"], row["nodes"]), ("Waiting", None, []))
+        self.assertTrue(row["verdict"]["text"], row)
+        self.assertGreater(row["estimate"]["expected_ms"], row["submitted_ms"])
+        held = self.server.submit("true", held=True)
+        self.assertIn("held", self.server.job(held)["verdict"]["text"])
+        for job in (waits, runs):
+            self.server.api("POST", f"/jobs/{job}/cancel")
+        row = self.server.wait_final(runs)
+        self.assertEqual((row["verdict"], row["estimate"], row["nodes"]), (None, None, []))
+
     def test_a_finished_job_is_retried_as_a_new_one(self):
         job = self.server.submit("echo again", name="one")
         self.server.wait_final(job)
@@ -300,6 +318,20 @@ class OwnServer(unittest.TestCase):
             self.assertLess(time.monotonic(), end, server.log())
             time.sleep(0.05)
         self.assertEqual(server.get("/readyz")[0], 200, "a wrong file changes nothing")
+
+    def test_defaults_limits_and_the_log_follow_the_file(self):
+        server = self.begin(HERE + QUEUES + "log: {level: warn}\n")
+        server.submit("true", held=True)
+        self.assertNotIn("POST", server.log())
+        server.write_config(HERE + QUEUES + "log: {level: info}\ndefaults: {queue: other}\n"
+                            "limits: {jobs_per_submit: 2, connections: 7}\n")
+        status, preview, _ = server.api("POST", "/config/reload")
+        self.assertEqual((status, preview["applied"]), (200, True), preview)
+        self.assertEqual(len(preview["restart"]), 1, preview)
+        job = server.submit("true", held=True)
+        self.assertEqual(server.job(job)["queue"], "other")
+        self.assertIn("method=POST target=/api/muster/v1/jobs status=201", server.log())
+        self.assertEqual(server.api("POST", "/jobs", [{"command": "true"}] * 3)[0], 400)
 
     def test_a_full_disk_stops_acceptance_and_heals(self):
         def limits():

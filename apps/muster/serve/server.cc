@@ -40,21 +40,42 @@ std::string system_user() {
   return entry == nullptr ? "" : entry->pw_name;
 }
 
+std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
+  api::Settings settings;
+  settings.version = version;
+  settings.default_queue = config.defaults.queue;
+  settings.default_priority = config.defaults.priority;
+  settings.jobs_per_submit = static_cast<std::size_t>(config.limits.jobs_per_submit);
+  settings.request_bytes = static_cast<std::size_t>(config.limits.request_bytes.v);
+  settings.waiting_jobs = config.limits.waiting_jobs;
+  return std::make_shared<const api::Settings>(std::move(settings));
+}
+
+/// As many descriptors as may be: every client of an event stream has one.
+void raise_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::string applied_file(const std::string& data_dir) { return data_dir + "/applied.yaml"; }
 
 }  // namespace
 
 Server::Server(config::Config config, std::string file, std::function<void()> on_end)
     : config_(std::move(config)),
+      settings_(settings_of(config_)),
       loaded_(clusters::wall_now()),
       file_(std::move(file)),
       on_end_(std::move(on_end)),
-      log_(config_.log),
+      log_(config_.log.level, config_.log.format),
       metrics_(std::string(version)) {}
 
 Server::~Server() { stop(); }
 
 Status Server::start() {
+  raise_descriptors();
   for (Status (Server::*step)() : {&Server::open_data, &Server::open_tokens, &Server::open_store}) {
     if (Status status = (this->*step)(); !status) return status;
   }
@@ -62,7 +83,7 @@ Status Server::start() {
   make_runner();
   if (Status status = listen(); !status) return status;
   fleet_ =
-      std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_keeper_});
+      std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_});
   if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
@@ -71,6 +92,7 @@ Status Server::start() {
   snapshots_->start(runner_->snapshot());
   make_api();
   gate_.open(api::guard(router_, *backend_));
+  watch_parts();
   housekeeper_ = std::thread([this] { keep_house(); });
   return Ok{};
 }
@@ -141,6 +163,9 @@ Status Server::open_store() {
   logs_ =
       std::make_unique<store::FileLogStore>(data_dir_ + "/logs", store::FileLogStore::Options{});
   log_keeper_ = std::make_unique<control::LogKeeper>(*logs_);
+  follower_ = std::make_unique<api::LogFollower>(*store_, *logs_);
+  log_sink_ = std::make_unique<TellingSink>(
+      *log_keeper_, [this](const std::string& job) { follower_->wake(job); });
   payloads_ = std::make_unique<JobPayloads>(*store_);
   return Ok{};
 }
@@ -158,6 +183,9 @@ void Server::make_runner() {
                            double seconds) {
     events_->publish(report, world);
     snapshots_->note(report.sequence);
+    for (const model::Event& event : report.events) {
+      if (const std::string* job = model::job_of(event.body)) follower_->wake(*job);
+    }
     scores_.remember(report.scores);
     metrics_.step(report, world, seconds);
   };
@@ -236,24 +264,45 @@ void Server::make_api() {
   submitter_ = std::make_unique<api::Submitter>(
       *store_, runner_->requests(), clusters::wall_now,
       api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox)});
-  follower_ = std::make_unique<api::LogFollower>(*store_, *logs_);
-  api::Settings settings;
-  settings.version = version;
-  settings.default_queue = config_.defaults.queue;
-  settings.default_priority = config_.defaults.priority;
-  settings.jobs_per_submit = static_cast<std::size_t>(config_.limits.jobs_per_submit);
-  settings.request_bytes = static_cast<std::size_t>(config_.limits.request_bytes.v);
-  settings.waiting_jobs = config_.limits.waiting_jobs;
   const auto identify = [this](const net::Request& request) { return this->identify(request); };
-  backend_ = std::make_unique<api::Backend>(api::Backend{
-      *store_, *logs_, *runner_, *workers_, *submitter_, *events_, *follower_, settings,
-      clusters::wall_now, identify, [] { return std::optional<std::string>{}; }});
+  backend_ = std::make_unique<api::Backend>(
+      api::Backend{*store_, *logs_, *runner_, work(), *submitter_, *events_, *follower_,
+                   [this] {
+                     const std::lock_guard lock(config_mutex_);
+                     return settings_;
+                   },
+                   clusters::wall_now, identify, [] { return std::optional<std::string>{}; }});
   api::add_submit_routes(router_, *backend_);
   api::add_job_routes(router_, *backend_);
   api::add_log_routes(router_, *backend_);
   api::add_event_routes(router_, *backend_);
   api::add_server_routes(router_, *backend_);
   add_live_routes();
+}
+
+/// Numbers that the parts hold themselves.
+void Server::watch_parts() {
+  using Kind = api::Metrics::Kind;
+  const auto count = [this](Kind kind, const char* name, const char* help, auto value) {
+    metrics_.watch(kind, name, help, [value] { return static_cast<double>(value()); });
+  };
+  count(Kind::Gauge, "muster_waiting_jobs", "Jobs that wait to be placed",
+        [this] { return runner_->numbers().waiting.load(); });
+  count(Kind::Gauge, "muster_inbox_events", "Events of clusters that wait for the control loop",
+        [this] { return runner_->inbox().size(); });
+  count(Kind::Gauge, "muster_requests_waiting", "Changes that wait for the control loop",
+        [this] { return runner_->requests().size(); });
+  count(Kind::Gauge, "muster_reads_waiting", "Questions that wait for the control loop",
+        [this] { return runner_->reads().size(); });
+  count(Kind::Gauge, "muster_event_listeners", "Clients of the event stream",
+        [this] { return events_->listeners(); });
+  count(Kind::Gauge, "muster_http_connections", "Open connections",
+        [this] { return http_->stats().connections; });
+  count(Kind::Gauge, "muster_http_streams", "Open streams of events and logs",
+        [this] { return http_->stats().streams; });
+  count(Kind::Counter, "muster_http_dropped_streams_total",
+        "Streams whose client did not read fast enough",
+        [this] { return http_->stats().dropped_streams; });
 }
 
 /// Questions about the live world, administration and metrics.
@@ -279,12 +328,16 @@ void Server::add_live_routes() {
   api::add_metrics_route(router_, metrics_);
 }
 
+api::Work Server::work() {
+  return [this](std::function<void()> task) { return workers_->post(std::move(task)); };
+}
+
 api::AdminParts Server::admin_parts() {
   return {.reads = runner_->reads(),
           .requests = runner_->requests(),
           .tokens = *tokens_,
           .clock = clusters::wall_now,
-          .work = [this](std::function<void()> task) { return workers_->post(std::move(task)); },
+          .work = work(),
           .config = [this] { return loaded(); },
           .read_config_file = [this]() -> Result<std::string> {
             std::ifstream in(file_, std::ios::binary);
@@ -335,6 +388,8 @@ Status Server::take_over(const config::Config& config) {
     return status;
   }
   loaded_ = clusters::wall_now();
+  log_.set_level(config_.log.level);
+  settings_ = settings_of(config_);
   return config_.tls ? http_->reload_tls() : Status(Ok{});
 }
 
@@ -348,7 +403,10 @@ Status Server::listen() {
         net::TlsServerOptions{.cert_file = config_.tls->cert, .key_file = config_.tls->key};
   options.body_bytes_max = static_cast<std::uint64_t>(config_.limits.request_bytes.v);
   options.connections_max = config_.limits.connections;
-  options.on_access = [this](const net::Access& access) { metrics_.http(access); };
+  options.on_access = [this](const net::Access& access) {
+    metrics_.http(access);
+    log_.access(access);
+  };
   const auto handle = [this](net::Request request, net::Responder responder) {
     gate_.handle(std::move(request), std::move(responder));
   };
@@ -396,6 +454,7 @@ void Server::keep_house() {
     log_limits.total_bytes = static_cast<std::uint64_t>(keep.logs_max.v);
     const auto bytes = logs_->retain(clusters::wall_now(), log_limits);
     if (!bytes) log_.warn("retention of logs: " + bytes.error().message);
+    if (bytes) metrics_.logs_removed(*bytes);
     if (const Status saved = tokens_->save_uses(); !saved)
       log_.warn("tokens: " + saved.error().message);
     lock.lock();

@@ -12,17 +12,19 @@
 #include <string>
 #include <thread>
 
+#include "api/log.h"
 #include "api/metrics.h"
 #include "api/rest/admin_routes.h"
 #include "api/rest/api.h"
 #include "api/rest/placement_scores.h"
 #include "api/rest/read_routes.h"
+#include "api/rest/workers.h"
 #include "api/timed_store.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
 #include "apps/muster/serve/joined.h"
-#include "apps/muster/serve/server_log.h"
 #include "apps/muster/serve/startup_gate.h"
+#include "apps/muster/serve/telling_sink.h"
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
@@ -62,6 +64,8 @@ class Server {
   void remember_config() const;
   void make_api();
   void add_live_routes();
+  void watch_parts();
+  api::Work work();
   api::AdminParts admin_parts();
   api::LoadedConfig loaded() const;
   Status take_over(const config::Config& config);
@@ -74,10 +78,11 @@ class Server {
   /// a signal or by the API.
   mutable std::mutex config_mutex_;
   config::Config config_;
+  std::shared_ptr<const api::Settings> settings_;
   Time loaded_;
   const std::string file_;
   const std::function<void()> on_end_;
-  ServerLog log_;
+  api::Log log_;
   std::string data_dir_;
   clusters::Fd lock_;
   std::unique_ptr<auth::Tokens> tokens_;
@@ -90,6 +95,8 @@ class Server {
   std::unique_ptr<api::TimedStore> store_;
   std::unique_ptr<ports::LogStore> logs_;
   std::unique_ptr<control::LogKeeper> log_keeper_;
+  std::unique_ptr<api::LogFollower> follower_;
+  std::unique_ptr<TellingSink> log_sink_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<control::Runner> runner_;
@@ -98,7 +105,6 @@ class Server {
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<api::Workers> workers_;
   std::unique_ptr<api::Submitter> submitter_;
-  std::unique_ptr<api::LogFollower> follower_;
   std::unique_ptr<api::Backend> backend_;
   std::unique_ptr<api::ReadParts> read_parts_;
   std::unique_ptr<api::AdminParts> admin_parts_;

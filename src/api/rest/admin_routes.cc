@@ -212,7 +212,7 @@ void join_cluster(const AdminParts& parts, const CallPtr& call) {
         return asked;
       },
       [&parts, call, cluster = *cluster] {
-        on_worker(parts, call, [&parts, call, cluster] {
+        on_worker(parts.work, call, [&parts, call, cluster] {
           Status joined = parts.join_cluster(cluster);
           if (joined) show_cluster(parts, call, cluster.name, 201);
           return joined;
@@ -245,7 +245,7 @@ void leave_cluster(const AdminParts& parts, const CallPtr& call) {
         return asked;
       },
       [&parts, call, name] {
-        on_worker(parts, call, [&parts, call, name] {
+        on_worker(parts.work, call, [&parts, call, name] {
           Status left = parts.leave_cluster(name);
           if (left) no_content(call);
           return left;
@@ -281,15 +281,6 @@ void add_cluster_routes(net::Router& router, const AdminParts& parts) {
 }
 
 }  // namespace
-
-void on_worker(const AdminParts& parts, const CallPtr& call, std::function<Status()> task) {
-  const bool taken = parts.work([call, task = std::move(task)] {
-    if (Status done = task(); !done) call->answer(done.error());
-  });
-  if (!taken)
-    call->responder.send(
-        fail(call->request, Fail{429, "the server has too much to do; try again", "", "", 1}));
-}
 
 void add_admin_routes(net::Router& router, const AdminParts& parts) {
   add_queue_routes(router, parts);

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "api/rest/live.h"
+#include "api/rest/call.h"
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -35,8 +35,7 @@ struct AdminParts {
   control::Requests& requests;
   auth::Tokens& tokens;
   std::function<Time()> clock;
-  /// Runs a task that may wait for the disk on another thread; false: too much waits.
-  std::function<bool(std::function<void()>)> work;
+  Work work;
 
   /// What holds now. From any thread.
   std::function<LoadedConfig()> config;
@@ -50,9 +49,6 @@ struct AdminParts {
   std::function<Status(const config::Cluster&)> join_cluster;
   std::function<Status(const std::string& name)> leave_cluster;
 };
-
-/// Runs on a worker; the client is told what it returns if that is an error.
-void on_worker(const AdminParts& parts, const CallPtr& call, std::function<Status()> task);
 
 /// Under /api/muster/v1. `parts` must outlive the router's server.
 void add_admin_routes(net::Router& router, const AdminParts& parts);

@@ -11,33 +11,6 @@ bool is_open_to_all(const std::string& path) { return path == "/healthz" || path
 
 }  // namespace
 
-void on_worker(Backend& backend, const net::Request& request, const net::Responder& responder,
-               std::function<net::Response()> work) {
-  const bool taken =
-      backend.workers.post([responder, work = std::move(work)] { responder.send(work()); });
-  if (taken) return;
-  responder.send(fail(request, {.status = 503,
-                                .message = "too many requests wait for the store",
-                                .fix = "ask again later",
-                                .retry_after_s = 1}));
-}
-
-void on_loop(Backend& backend, const net::Request& request, const net::Responder& responder,
-             control::ReadAsk ask) {
-  net::Request short_request;  // what an error needs of it
-  short_request.id = request.id;
-  const bool taken = backend.runner.reads().put(
-      {std::move(ask), [responder, short_request](Result<std::string> answer) {
-         responder.send(answer ? net::json_response(200, std::move(*answer))
-                               : fail(short_request, answer.error()));
-       }});
-  if (taken) return;
-  responder.send(fail(request, {.status = 503,
-                                .message = "too many questions wait for the engine",
-                                .fix = "ask again later",
-                                .retry_after_s = 1}));
-}
-
 net::Handler guard(const net::Router& router, Backend& backend) {
   return [&router, &backend](net::Request request, net::Responder responder) {
     request.headers.erase("X-Muster-User");

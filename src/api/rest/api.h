@@ -2,21 +2,21 @@
 // beside it. This header is where its parts meet: what the handlers reach (Backend), and the
 // functions that add their routes, one per subject.
 //
-// Handlers run on the network's threads and never wait there: what asks the store goes to the
-// workers, what asks the live world to the loop (control/requests.h, control/reads.h).
+// Handlers run on the network's threads and never wait there: api/rest/call.h has the ways on.
 //
 // Thread contract: everything in Backend may be used from any thread and outlives the handler.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "api/rest/call.h"
 #include "api/rest/event_hub.h"
 #include "api/rest/log_follower.h"
 #include "api/rest/submitter.h"
-#include "api/rest/workers.h"
 #include "base/time.h"
 #include "control/reads.h"
 #include "control/requests.h"
@@ -48,23 +48,17 @@ struct Backend {
   ports::Store& store;
   ports::LogStore& logs;
   control::Runner& runner;
-  Workers& workers;
+  Work work;
   Submitter& submitter;
   EventHub& events;
   LogFollower& follower;
-  Settings settings;
+  /// Those of the configuration that holds now.
+  std::function<std::shared_ptr<const Settings>()> settings;
   std::function<Time()> clock;
   std::function<Caller(const net::Request&)> identify;
   /// What the server waits for; none: it is ready.
   std::function<std::optional<std::string>()> not_ready;
 };
-
-/// Runs on a worker; a 503 if too many tasks wait.
-void on_worker(Backend& backend, const net::Request& request, const net::Responder& responder,
-               std::function<net::Response()> work);
-/// Asks the live world, on the loop's thread; the text is the JSON of a 200.
-void on_loop(Backend& backend, const net::Request& request, const net::Responder& responder,
-             control::ReadAsk ask);
 
 void add_job_routes(net::Router& router, Backend& backend);
 void add_submit_routes(net::Router& router, Backend& backend);

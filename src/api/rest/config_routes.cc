@@ -70,7 +70,7 @@ void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& can
         return asked;
       },
       [&parts, call, candidate] {
-        on_worker(parts, call, [&parts, call, candidate] {
+        on_worker(parts.work, call, [&parts, call, candidate] {
           Status done = parts.reload(candidate->checked.config, candidate->diff);
           if (done) preview(parts, call, candidate, true);
           return done;
@@ -84,7 +84,7 @@ void reload_config(const AdminParts& parts, const CallPtr& call) {
     call->answer(dry_run.error());
     return;
   }
-  on_worker(parts, call, [&parts, call, dry_run = *dry_run]() -> Status {
+  on_worker(parts.work, call, [&parts, call, dry_run = *dry_run]() -> Status {
     const Result<std::string> text = parts.read_config_file();
     if (!text) return text.error();
     const CandidatePtr candidate = candidate_of(parts, *text);

@@ -33,27 +33,26 @@ Result<Listen> listen_of(const net::Request& request) {
 }  // namespace
 
 void add_event_routes(net::Router& router, Backend& backend) {
-  router.add("GET", "/api/muster/v1/events",
-             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
-               auto what = listen_of(request);
-               if (!what) {
-                 responder.send(fail(request, what.error()));
-                 return;
-               }
-               net::Request short_request;
-               short_request.id = request.id;
-               backend.events.listen(
-                   std::move(*what), [responder] { return responder.event_stream(); },
-                   [responder, short_request](const Error& error) {
-                     const bool gone = error.fault == Fault::NotFound;
-                     responder.send(gone ? fail(short_request,
-                                                {.status = 410,
-                                                 .message = error.message,
-                                                 .field = "from",
-                                                 .fix = "list the jobs, then listen from now on"})
-                                         : fail(short_request, error));
-                   });
-             }));
+  add_route(router, "GET", "/events", [&backend](const CallPtr& call) {
+    auto what = listen_of(call->request);
+    if (!what) {
+      call->answer(what.error());
+      return;
+    }
+    backend.events.listen(
+        std::move(*what), [call] { return call->responder.event_stream(); },
+        [call](const Error& error) {
+          if (error.fault != Fault::NotFound) {
+            call->answer(error);
+            return;
+          }
+          call->responder.send(fail(call->request, {.status = 410,
+                                                    .message = error.message,
+                                                    .field = "from",
+                                                    .fix = "list the jobs, then listen from now "
+                                                           "on"}));
+        });
+  });
 }
 
 }  // namespace muster::api

@@ -6,7 +6,10 @@
 #include "api/rest/answers.h"
 #include "api/rest/api.h"
 #include "base/text.h"
+#include "sched/plan.h"
+#include "sched/whatif.h"
 #include "view/event_json.h"
+#include "view/json.h"
 
 namespace muster::api {
 namespace {
@@ -34,35 +37,39 @@ Result<std::vector<JobState>> states_of(std::string_view text) {
   return states;
 }
 
-net::Response list(const Backend& backend, const net::Request& request) {
+Result<std::string> list(const Backend& backend, const net::Request& request) {
   auto states = states_of(request.query_value("state"));
-  if (!states) return fail(request, states.error());
+  if (!states) return states.error();
   const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
-  if (!limit) return fail(request, limit.error());
+  if (!limit) return limit.error();
   const auto before = query_cursor(request);
-  if (!before) return fail(request, before.error());
+  if (!before) return before.error();
   const ports::JobFilter filter{std::move(*states), std::string(request.query_value("queue")),
                                 std::string(request.query_value("user")),
                                 std::string(request.query_value("cluster")),
                                 std::string(request.query_value("name"))};
   const auto page = backend.store.jobs(filter, *before, static_cast<std::size_t>(*limit));
-  if (!page) return fail(request, page.error());
+  if (!page) return page.error();
   std::string out = "{\"jobs\":[";
   for (std::size_t i = 0; i < page->jobs.size(); ++i) {
     if (i > 0) out += ',';
     out += view::job_row_json(page->jobs[i]);
   }
   out += fmt::format("],\"next\":{}}}", next_json(page->next));
-  return net::json_response(200, std::move(out));
+  return out;
 }
 
 // ---- show
 
 /// A JSON object with more members at its end.
-std::string with_members(std::string object, const std::string& members) {
+std::string with_members(std::string object, std::string_view members) {
   object.pop_back();
-  return object + members + "}";
+  object += members;
+  return object + "}";
 }
+
+constexpr std::string_view finished_members =
+    R"(,"placement":null,"nodes":[],"verdict":null,"estimate":null)";
 
 std::string placement_json(const sched::World& world, const sched::Active& active) {
   json::array pods;
@@ -90,27 +97,39 @@ std::string document_of(const Backend& backend, const model::JobRow& row) {
   return document ? ",\"document\":" + *document : "";
 }
 
-/// The row and the document from the store, the placement of one that is active from the world.
-void show(Backend& backend, const net::Request& request, const net::Responder& responder) {
-  const auto row = backend.store.job(request.param("job"));
-  if (!row) {
-    responder.send(fail(request, row.error()));
-    return;
+/// What only the world knows of a job that is not finished: its placement, or why it waits and when
+/// it will start.
+std::string live_members(sched::World& world, sched::Agenda& agenda, const sched::Policy& policy,
+                         sched::JobSlot slot, Time now) {
+  view::JobRow row{slot, {}, {}};
+  const sched::Job& job = world.job(slot);
+  if (job.state == JobState::Held) row.why = sched::verdict(world, agenda, slot, now);
+  if (job.state == JobState::Waiting) {
+    row.why = sched::fresh_verdict(world, agenda, policy, slot, now);
+    row.estimate = sched::expected_start(world, agenda, policy, slot, now);
   }
+  return fmt::format(",\"placement\":{},{}",
+                     job.active ? placement_json(world, *job.active) : "null",
+                     view::live_members_json(world, row, now));
+}
+
+/// The row and the document from the store, the rest from the world.
+Status show(Backend& backend, const CallPtr& call) {
+  const auto row = backend.store.job(call->request.param("job"));
+  if (!row) return row.error();
   std::string text = with_members(view::job_row_json(*row), document_of(backend, *row));
-  if (!model::is_active(row->state)) {
-    responder.send(net::json_response(200, with_members(std::move(text), ",\"placement\":null")));
-    return;
+  if (model::is_final(row->state)) {
+    call->answer(200, with_members(std::move(text), finished_members));
+    return Ok{};
   }
-  on_loop(backend, request, responder,
-          [id = row->id, text](const sched::World& world, sched::Agenda&, const sched::Policy&,
-                               Time) -> Result<std::string> {
-            const sched::JobSlot slot = world.find_job(id);
-            const bool placed = !slot.is_none() && world.job(slot).active != nullptr;
-            return with_members(
-                text, ",\"placement\":" +
-                          (placed ? placement_json(world, *world.job(slot).active) : "null"));
-          });
+  read(backend.runner.reads(), call,
+       [id = row->id, text](sched::World& world, sched::Agenda& agenda, const sched::Policy& policy,
+                            Time now) -> Result<std::string> {
+         const sched::JobSlot slot = world.find_job(id);
+         if (slot.is_none()) return with_members(text, finished_members);
+         return with_members(text, live_members(world, agenda, policy, slot, now));
+       });
+  return Ok{};
 }
 
 // ---- change
@@ -124,61 +143,39 @@ Error conflict(const sched::Job& job, std::string_view what) {
           fmt::format("job {} is {}: {}", job.id, model::to_text(job.state), what)};
 }
 
-/// The engine does not have the job: it never was, or is finished and only in the tables.
-net::Response change_of_forgotten(const Backend& backend, const net::Request& request,
-                                  const std::string& id, const std::string& verb) {
-  const auto row = backend.store.job(id);
-  if (!row) return fail(request, row.error());
-  if (verb == "cancel") return net::json_response(200, view::job_row_json(*row));
-  return fail(request,
-              Error{Fault::Conflict, fmt::format("job {} is {}: it cannot be changed any more", id,
-                                                 model::to_text(row->state))});
-}
-
 /// Answers with the job's row once the change is durable.
-void change(Backend& backend, const net::Request& request, const net::Responder& responder,
-            const std::string& verb, std::string detail, Change work) {
-  const std::string id(request.param("job"));
-  net::Request short_request;
-  short_request.id = request.id;
-  ports::AuditRow audit{0, {}, user_of(request), request.id, verb, id, std::move(detail)};
-  const auto ask = [id, audit = std::move(audit), work = std::move(work)](
-                       const sched::World& world, Time) -> Result<control::Asked> {
-    const sched::JobSlot slot = world.find_job(id);
-    if (slot.is_none()) return Error{Fault::NotFound, fmt::format("there is no job {}", id)};
-    auto events = work(world, world.job(slot));
-    if (!events) return events.error();
-    control::Asked asked;
-    if (!events->empty()) asked.audit.push_back(audit);
-    asked.events = std::move(*events);
-    return asked;
-  };
-  const auto done = [&backend, id, responder, short_request,
-                     verb](const Result<control::Answer>& answer) {
-    if (!answer && answer.error().fault == Fault::NotFound) {
-      on_worker(backend, short_request, responder, [&backend, id, short_request, verb] {
-        return change_of_forgotten(backend, short_request, id, verb);
+void change_job(Backend& backend, const CallPtr& call, std::string verb, std::string detail,
+                Change work) {
+  std::string id(call->request.param("job"));
+  const auto forgotten = std::make_shared<bool>(false);  // by the engine: only in the tables, if ever
+  const bool ends = verb == "cancel";
+  change(
+      backend.runner.requests(), call,
+      [id, forgotten, audit = audit_row(call->request, std::move(verb), id, std::move(detail)),
+       work = std::move(work)](const sched::World& world, Time) -> Result<control::Asked> {
+        const sched::JobSlot slot = world.find_job(id);
+        if (slot.is_none()) {
+          *forgotten = true;
+          return control::Asked{};
+        }
+        auto events = work(world, world.job(slot));
+        if (!events) return events.error();
+        control::Asked asked;
+        if (!events->empty()) asked.audit.push_back(audit);
+        asked.events = std::move(*events);
+        return asked;
+      },
+      [&backend, call, id, forgotten, ends] {
+        on_worker(backend.work, call, [&backend, call, id, forgotten, ends]() -> Status {
+          const auto row = backend.store.job(id);
+          if (!row) return row.error();
+          if (*forgotten && !ends)
+            return Error{Fault::Conflict, fmt::format("job {} is {}: it cannot be changed any more",
+                                                      id, model::to_text(row->state))};
+          call->answer(200, view::job_row_json(*row));
+          return Ok{};
+        });
       });
-      return;
-    }
-    if (!answer) {
-      responder.send(fail(short_request, answer.error()));
-      return;
-    }
-    on_worker(backend, short_request, responder, [&backend, id, short_request] {
-      const auto row = backend.store.job(id);
-      return row ? net::json_response(200, view::job_row_json(*row))
-                 : fail(short_request, row.error());
-    });
-  };
-  using Put = control::Requests::Put;
-  const Put put = backend.runner.requests().put({ask, done});
-  if (put == Put::Taken) return;
-  responder.send(fail(request, {.status = put == Put::Full ? 429 : 503,
-                                .message = put == Put::Full ? "too many requests wait"
-                                                            : "the store takes no writes",
-                                .fix = "ask again later",
-                                .retry_after_s = 1}));
 }
 
 using Events = Result<std::vector<model::EventBody>>;
@@ -251,50 +248,41 @@ Events apply_patch(const Patch& patch, const sched::World& world, const sched::J
   return events;
 }
 
-void patch_job(Backend& backend, const net::Request& request, const net::Responder& responder) {
-  const auto patch = patch_of(request.body);
+void patch_job(Backend& backend, const CallPtr& call) {
+  const auto patch = patch_of(call->request.body);
   if (!patch) {
-    responder.send(fail(request, patch.error()));
+    call->answer(patch.error());
     return;
   }
   std::string detail;
   if (patch->priority) detail += fmt::format("priority {}", *patch->priority);
   if (patch->queue) detail += fmt::format("{}queue {}", detail.empty() ? "" : ", ", *patch->queue);
-  change(backend, request, responder, "change", std::move(detail),
-         [patch = *patch](const sched::World& world, const sched::Job& job) {
-           return apply_patch(patch, world, job);
-         });
+  change_job(backend, call, "change", std::move(detail),
+             [patch = *patch](const sched::World& world, const sched::Job& job) {
+               return apply_patch(patch, world, job);
+             });
 }
 
 }  // namespace
 
 void add_job_routes(net::Router& router, Backend& backend) {
-  const std::string jobs = "/api/muster/v1/jobs";
-  router.add("GET", jobs, net::Handler([&backend](net::Request request, net::Responder responder) {
-               const auto shared = std::make_shared<net::Request>(std::move(request));
-               on_worker(backend, *shared, responder,
-                         [&backend, shared] { return list(backend, *shared); });
-             }));
-  router.add("GET", jobs + "/{job}",
-             net::Handler([&backend](net::Request request, net::Responder responder) {
-               const auto shared = std::make_shared<net::Request>(std::move(request));
-               const bool taken = backend.workers.post(
-                   [&backend, shared, responder] { show(backend, *shared, responder); });
-               if (!taken)
-                 responder.send(fail(*shared, Error{Fault::Unavailable, "too many requests wait"}));
-             }));
-  router.add("PATCH", jobs + "/{job}",
-             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
-               patch_job(backend, request, responder);
-             }));
+  add_route(router, "GET", "/jobs", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call]() -> Status {
+      call->answer(list(backend, call->request));
+      return Ok{};
+    });
+  });
+  add_route(router, "GET", "/jobs/{job}", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call] { return show(backend, call); });
+  });
+  add_route(router, "PATCH", "/jobs/{job}",
+            [&backend](const CallPtr& call) { patch_job(backend, call); });
   const std::pair<const char*, Events (*)(const sched::World&, const sched::Job&)> verbs[] = {
       {"cancel", cancel}, {"hold", hold}, {"release", release}};
   for (const auto& [verb, work] : verbs) {
-    router.add("POST", fmt::format("{}/{{job}}/{}", jobs, verb),
-               net::Handler([&backend, verb, work](const net::Request& request,
-                                                   const net::Responder& responder) {
-                 change(backend, request, responder, verb, "", work);
-               }));
+    add_route(
+        router, "POST", fmt::format("/jobs/{{job}}/{}", verb),
+        [&backend, verb, work](const CallPtr& call) { change_job(backend, call, verb, "", work); });
   }
 }
 

@@ -65,32 +65,22 @@ Result<LogAsk> ask_of(const net::Request& request) {
   return ask;
 }
 
-void logs(Backend& backend, const net::Request& request, const net::Responder& responder) {
-  auto ask = ask_of(request);
-  if (!ask) {
-    responder.send(fail(request, ask.error()));
-    return;
-  }
-  const std::string job(request.param("job"));
-  if (const auto row = backend.store.job(job); !row) {
-    responder.send(fail(request, row.error()));
-    return;
-  }
+/// On a worker. A page is answered, a stream begun.
+Status logs(Backend& backend, const CallPtr& call) {
+  auto ask = ask_of(call->request);
+  if (!ask) return ask.error();
+  const std::string job(call->request.param("job"));
+  if (const auto row = backend.store.job(job); !row) return row.error();
   if (ask->follow) {
-    backend.follower.follow({job, ask->attempt, std::move(ask->query)}, responder.event_stream());
-    return;
+    backend.follower.follow({job, ask->attempt, std::move(ask->query)},
+                            call->responder.event_stream());
+    return Ok{};
   }
   const auto attempts = backend.logs.attempts(job);
-  if (!attempts) {
-    responder.send(fail(request, attempts.error()));
-    return;
-  }
+  if (!attempts) return attempts.error();
   if (ask->attempt == 0 && !attempts->empty()) ask->attempt = attempts->back();
   const auto page = backend.logs.read({job, ask->attempt}, ask->query);
-  if (!page) {
-    responder.send(fail(request, page.error()));
-    return;
-  }
+  if (!page) return page.error();
   json::array numbers;
   for (const std::uint32_t attempt : *attempts) numbers.emplace_back(attempt);
   std::string lines;
@@ -98,22 +88,18 @@ void logs(Backend& backend, const net::Request& request, const net::Responder& r
     if (!lines.empty()) lines += ',';
     lines += log_line_json(line, ask->attempt);
   }
-  responder.send(net::json_response(
-      200, fmt::format(R"({{"attempt":{},"attempts":{},"lines":[{}],"next":{},"end":{}}})",
-                       ask->attempt, json::serialize(numbers), lines, page->next, page->end)));
+  call->answer(200,
+               fmt::format(R"({{"attempt":{},"attempts":{},"lines":[{}],"next":{},"end":{}}})",
+                           ask->attempt, json::serialize(numbers), lines, page->next, page->end));
+  return Ok{};
 }
 
 }  // namespace
 
 void add_log_routes(net::Router& router, Backend& backend) {
-  router.add("GET", "/api/muster/v1/jobs/{job}/logs",
-             net::Handler([&backend](net::Request request, net::Responder responder) {
-               const auto shared = std::make_shared<net::Request>(std::move(request));
-               const bool taken = backend.workers.post(
-                   [&backend, shared, responder] { logs(backend, *shared, responder); });
-               if (!taken)
-                 responder.send(fail(*shared, Error{Fault::Unavailable, "too many requests wait"}));
-             }));
+  add_route(router, "GET", "/jobs/{job}/logs", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call] { return logs(backend, call); });
+  });
 }
 
 }  // namespace muster::api

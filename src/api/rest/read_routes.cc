@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/rest/answers.h"
-#include "api/rest/live.h"
+#include "api/rest/call.h"
 #include "config/job_file.h"
 #include "config/values.h"
 #include "model/amount.h"

@@ -14,13 +14,13 @@ namespace {
 
 namespace json = boost::json;
 
-net::Response audit(const Backend& backend, const net::Request& request) {
+Result<std::string> audit(const Backend& backend, const net::Request& request) {
   const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
-  if (!limit) return fail(request, limit.error());
+  if (!limit) return limit.error();
   const auto before = query_cursor(request);
-  if (!before) return fail(request, before.error());
+  if (!before) return before.error();
   const auto page = backend.store.audit(*before, static_cast<std::size_t>(*limit));
-  if (!page) return fail(request, page.error());
+  if (!page) return page.error();
   json::array rows;
   for (const ports::AuditRow& row : page->rows) {
     rows.push_back(json::object{{"number", row.number},
@@ -31,12 +31,12 @@ net::Response audit(const Backend& backend, const net::Request& request) {
                                 {"object", row.object},
                                 {"detail", row.detail}});
   }
-  return net::json_response(200, fmt::format("{{\"rows\":{},\"next\":{}}}", json::serialize(rows),
-                                             next_json(page->next)));
+  return fmt::format("{{\"rows\":{},\"next\":{}}}", json::serialize(rows), next_json(page->next));
 }
 
 json::object info(const Backend& backend, const net::Request& request) {
-  const Settings& s = backend.settings;
+  const std::shared_ptr<const Settings> settings = backend.settings();
+  const Settings& s = *settings;
   return {{"version", s.version},
           {"user", view::valid_utf8(user_of(request))},
           {"now_ms", backend.clock().ms},
@@ -46,26 +46,26 @@ json::object info(const Backend& backend, const net::Request& request) {
 }
 
 /// With `world=true` also what the books come to, to be compared before and after a restart.
-void answer_info(Backend& backend, const net::Request& request, const net::Responder& responder) {
-  const auto world = query_bool(request, "world", false);
+void answer_info(Backend& backend, const CallPtr& call) {
+  const auto world = query_bool(call->request, "world", false);
   if (!world) {
-    responder.send(fail(request, world.error()));
+    call->answer(world.error());
     return;
   }
-  json::object out = info(backend, request);
+  json::object out = info(backend, call->request);
   if (!*world) {
-    responder.send(net::json_response(200, json::serialize(out)));
+    call->answer(200, json::serialize(out));
     return;
   }
-  on_loop(backend, request, responder,
-          [out = std::move(out)](const sched::World& books, sched::Agenda&, const sched::Policy&,
-                                 Time) -> Result<std::string> {
-            json::object whole = out;
-            whole["world"] = json::object{{"hash", fmt::format("{:016x}", books.books_hash())},
-                                          {"jobs", books.live_jobs()},
-                                          {"waiting", books.waiting()}};
-            return json::serialize(whole);
-          });
+  read(backend.runner.reads(), call,
+       [out = std::move(out)](const sched::World& books, sched::Agenda&, const sched::Policy&,
+                              Time) -> Result<std::string> {
+         json::object whole = out;
+         whole["world"] = json::object{{"hash", fmt::format("{:016x}", books.books_hash())},
+                                       {"jobs", books.live_jobs()},
+                                       {"waiting", books.waiting()}};
+         return json::serialize(whole);
+       });
 }
 
 net::Response ready(const Backend& backend) {
@@ -93,19 +93,17 @@ void add_server_routes(net::Router& router, Backend& backend) {
   router.add("GET", "/readyz",
              net::AnswerNow([&backend](const net::Request&) { return ready(backend); }));
   const std::string base = "/api/muster/v1";
-  router.add("GET", base + "/info",
-             net::Handler([&backend](const net::Request& request, const net::Responder& responder) {
-               answer_info(backend, request, responder);
-             }));
+  add_route(router, "GET", "/info",
+            [&backend](const CallPtr& call) { answer_info(backend, call); });
   router.add("GET", base + "/openapi.json", document(std::string(openapi_json())));
   router.add("GET", base + "/schemas/job.json", document(config::job_schema()));
   router.add("GET", base + "/schemas/config.json", document(config::config_schema()));
-  router.add("GET", base + "/audit",
-             net::Handler([&backend](net::Request request, net::Responder responder) {
-               const auto shared = std::make_shared<net::Request>(std::move(request));
-               on_worker(backend, *shared, responder,
-                         [&backend, shared] { return audit(backend, *shared); });
-             }));
+  add_route(router, "GET", "/audit", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call]() -> Status {
+      call->answer(audit(backend, call->request));
+      return Ok{};
+    });
+  });
 }
 
 }  // namespace muster::api

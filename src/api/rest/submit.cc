@@ -14,12 +14,13 @@ namespace json = boost::json;
 constexpr std::size_t key_most = 200;
 
 config::JobOptions job_options(const Backend& backend) {
+  const std::shared_ptr<const Settings> settings = backend.settings();
   config::JobOptions options;
-  options.default_queue = backend.settings.default_queue;
-  options.default_priority = backend.settings.default_priority;
+  options.default_queue = settings->default_queue;
+  options.default_priority = settings->default_priority;
   options.now = backend.clock();
-  options.limits.bytes = backend.settings.request_bytes;
-  options.limits.jobs = backend.settings.jobs_per_submit;
+  options.limits.bytes = settings->request_bytes;
+  options.limits.jobs = settings->jobs_per_submit;
   return options;
 }
 
@@ -57,107 +58,112 @@ std::string ids_json(const Submitted& submitted) {
   return json::serialize(out);
 }
 
-net::Response dry_run(const config::JobFile& file) {
+std::string dry_run(const config::JobFile& file) {
   std::string jobs;
   for (const config::Submission& job : file.jobs) {
     if (!jobs.empty()) jobs += ",";
     jobs += config::to_json(job);
   }
-  return net::json_response(200, fmt::format("{{\"ids\":[],\"jobs\":[{}]}}", jobs));
+  return fmt::format("{{\"ids\":[],\"jobs\":[{}]}}", jobs);
 }
 
-net::Response too_busy(const net::Request& request, const std::string& message) {
-  return fail(request, {.status = 429,
-                        .message = message,
-                        .fix = "send it again later, with the same Idempotency-Key",
-                        .retry_after_s = 1});
+void too_busy(const CallPtr& call, const std::string& message) {
+  call->responder.send(fail(call->request, {.status = 429,
+                                            .message = message,
+                                            .fix = "send it again later, with the same "
+                                                   "Idempotency-Key",
+                                            .retry_after_s = 1}));
 }
 
-void hand_on(Backend& backend, const net::Request& request, const net::Responder& responder,
-             Submit submit) {
-  net::Request short_request;
-  short_request.id = request.id;
-  backend.submitter.submit(std::move(submit), [responder, short_request](SubmitOutcome outcome) {
+/// It answers by itself.
+void hand_on(Backend& backend, const CallPtr& call, Submit submit) {
+  backend.submitter.submit(std::move(submit), [call](SubmitOutcome outcome) {
     if (outcome.busy) {
-      responder.send(too_busy(short_request, outcome.result.error().message));
+      too_busy(call, outcome.result.error().message);
     } else if (!outcome.result) {
-      responder.send(fail(short_request, outcome.result.error()));
+      call->answer(outcome.result.error());
     } else {
-      responder.send(
-          net::json_response(outcome.result->repeated ? 200 : 201, ids_json(*outcome.result)));
+      call->answer(outcome.result->repeated ? 200 : 201, ids_json(*outcome.result));
     }
   });
 }
 
-/// On a worker. None: it is on its way and answers by itself.
-std::optional<net::Response> take_submit(Backend& backend, const net::Request& request,
-                                         const net::Responder& responder) {
+/// On a worker, as what follows.
+Status take_submit(Backend& backend, const CallPtr& call) {
+  const net::Request& request = call->request;
   const std::string key(request.headers.get("Idempotency-Key"));
   if (key.size() > key_most)
-    return fail(request, invalid(fmt::format("idempotency_key: longer than {} bytes", key_most)));
+    return invalid(fmt::format("idempotency_key: longer than {} bytes", key_most));
   const auto dry = query_bool(request, "dry_run", false);
-  if (!dry) return fail(request, dry.error());
+  if (!dry) return dry.error();
   config::JobFile file = read_jobs(request, job_options(backend));
-  if (!file.ok()) return fail(request, file.problems);
-  if (*dry) return dry_run(file);
-  if (file.jobs.empty()) return fail(request, invalid("jobs: there is none in the body"));
+  if (!file.ok()) {
+    call->responder.send(fail(request, file.problems));
+    return Ok{};
+  }
+  if (*dry) {
+    call->answer(200, dry_run(file));
+    return Ok{};
+  }
+  if (file.jobs.empty()) return invalid("jobs: there is none in the body");
   const auto waiting = static_cast<std::int64_t>(backend.runner.numbers().waiting);
-  if (waiting + static_cast<std::int64_t>(file.jobs.size()) > backend.settings.waiting_jobs)
-    return too_busy(request, fmt::format("{} jobs wait already", waiting));
+  if (waiting + static_cast<std::int64_t>(file.jobs.size()) > backend.settings()->waiting_jobs) {
+    too_busy(call, fmt::format("{} jobs wait already", waiting));
+    return Ok{};
+  }
   Submit submit{std::move(file.jobs), user_of(request), request.id, key, {}};
   if (!key.empty()) {
     submit.body_hash =
         fmt::format("{:016x}", Hasher().add(request.target).add(request.body).value());
     const auto seen = backend.store.submit_key(submit.user, key, backend.clock());
-    if (!seen) return fail(request, seen.error());
+    if (!seen) return seen.error();
     if (*seen && (*seen)->request_hash != submit.body_hash)
-      return fail(request,
-                  Error{Fault::Conflict, "this Idempotency-Key was used for another submit"});
-    if (*seen) return net::json_response(200, ids_json({(*seen)->jobs, true}));
+      return Error{Fault::Conflict, "this Idempotency-Key was used for another submit"};
+    if (*seen) {
+      call->answer(200, ids_json({(*seen)->jobs, true}));
+      return Ok{};
+    }
   }
-  hand_on(backend, request, responder, std::move(submit));
-  return std::nullopt;
+  hand_on(backend, call, std::move(submit));
+  return Ok{};
 }
 
-std::optional<net::Response> take_retry(Backend& backend, const net::Request& request,
-                                        const net::Responder& responder) {
-  const auto row = backend.store.job(request.param("job"));
-  if (!row) return fail(request, row.error());
-  if (!model::is_final(row->state))
-    return fail(request, {.status = 409,
-                          .message = fmt::format("job {} is {}, not finished", row->id,
-                                                 model::to_text(row->state)),
-                          .fix = "cancel it first, or wait for its end"});
+Status take_retry(Backend& backend, const CallPtr& call) {
+  const auto row = backend.store.job(call->request.param("job"));
+  if (!row) return row.error();
+  if (!model::is_final(row->state)) {
+    call->responder.send(fail(
+        call->request,
+        {.status = 409,
+         .message = fmt::format("job {} is {}, not finished", row->id, model::to_text(row->state)),
+         .fix = "cancel it first, or wait for its end"}));
+    return Ok{};
+  }
   const auto document = backend.store.payload(row->payload);
-  if (!document) return fail(request, document.error());
+  if (!document) return document.error();
   config::JobFile file = config::read_job_json(*document, job_options(backend));
-  if (!file.ok()) return fail(request, file.problems);
+  if (!file.ok()) {
+    call->responder.send(fail(call->request, file.problems));
+    return Ok{};
+  }
   for (config::Submission& job : file.jobs) {
     job.spec.queue = row->queue;
     job.spec.priority = row->priority;
   }
-  hand_on(backend, request, responder,
-          {std::move(file.jobs), user_of(request), request.id, "", "", "retry"});
-  return std::nullopt;
-}
-
-using Take = std::optional<net::Response> (*)(Backend&, const net::Request&, const net::Responder&);
-
-net::Handler on_workers(Backend& backend, Take take) {
-  return [&backend, take](net::Request request, net::Responder responder) {
-    const auto shared = std::make_shared<net::Request>(std::move(request));
-    const bool taken = backend.workers.post([&backend, take, shared, responder] {
-      if (auto response = take(backend, *shared, responder)) responder.send(std::move(*response));
-    });
-    if (!taken) responder.send(too_busy(*shared, "too many requests wait"));
-  };
+  hand_on(backend, call,
+          {std::move(file.jobs), user_of(call->request), call->request.id, "", "", "retry"});
+  return Ok{};
 }
 
 }  // namespace
 
 void add_submit_routes(net::Router& router, Backend& backend) {
-  router.add("POST", "/api/muster/v1/jobs", on_workers(backend, take_submit));
-  router.add("POST", "/api/muster/v1/jobs/{job}/retry", on_workers(backend, take_retry));
+  add_route(router, "POST", "/jobs", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call] { return take_submit(backend, call); });
+  });
+  add_route(router, "POST", "/jobs/{job}/retry", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call] { return take_retry(backend, call); });
+  });
 }
 
 }  // namespace muster::api

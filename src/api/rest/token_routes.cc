@@ -75,7 +75,7 @@ void create_token(const AdminParts& parts, const CallPtr& call) {
     return;
   }
   if (ask->user.empty()) ask->user = user_of(call->request);
-  on_worker(parts, call, [&parts, call, ask = *ask]() -> Status {
+  on_worker(parts.work, call, [&parts, call, ask = *ask]() -> Status {
     const auto made = parts.tokens.create(ask.user, ask.name, parts.clock(), ask.expires);
     if (!made) return made.error();
     json::object out = token_object(made->info);
@@ -89,7 +89,7 @@ void create_token(const AdminParts& parts, const CallPtr& call) {
 }
 
 void revoke_token(const AdminParts& parts, const CallPtr& call) {
-  on_worker(parts, call, [&parts, call]() -> Status {
+  on_worker(parts.work, call, [&parts, call]() -> Status {
     const auto revoked = parts.tokens.revoke(call->request.param("token"));
     if (!revoked) return revoked.error();
     call->responder.send({204, {}, {}});

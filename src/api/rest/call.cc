@@ -1,4 +1,4 @@
-#include "api/rest/live.h"
+#include "api/rest/call.h"
 
 #include <utility>
 
@@ -10,8 +10,7 @@ namespace {
 constexpr std::int64_t busy_retry_s = 1;
 
 Fail too_busy() {
-  return {429, "too many questions wait for the scheduler; try again in a moment", "", "",
-          busy_retry_s};
+  return {429, "the server has too much to do; try again in a moment", "", "", busy_retry_s};
 }
 Fail unavailable(std::string message) { return {503, std::move(message), "", "", 1}; }
 
@@ -31,6 +30,13 @@ void Call::answer(const Result<std::string>& json) const {
 
 CallPtr make_call(net::Request request, net::Responder responder) {
   return std::make_shared<const Call>(Call{std::move(request), std::move(responder)});
+}
+
+void on_worker(const Work& work, const CallPtr& call, std::function<Status()> task) {
+  const bool taken = work([call, task = std::move(task)] {
+    if (Status done = task(); !done) call->answer(done.error());
+  });
+  if (!taken) call->responder.send(fail(call->request, too_busy()));
 }
 
 void read(control::Reads& reads, const CallPtr& call, control::ReadAsk ask,

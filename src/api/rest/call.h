@@ -1,8 +1,11 @@
-// How a handler reaches the loop: puts a question (control/reads.h) or a wish (control/requests.h)
-// and answers the client when the loop has. A full queue is told as 429, a store that refuses or a
-// loop that is gone as 503, both with Retry-After.
+// A request on its way through the server. Handlers run on the threads of the network and must not
+// wait there: what asks the store goes to a worker, what asks the live world to the loop as a
+// question (control/reads.h), what changes the books to the loop as a wish (control/requests.h).
+// The client is answered when that is done. Where too much waits it is told 429, while the store
+// refuses or the server stops 503, both with Retry-After.
 //
-// Thread contract: any thread; what is handed over is called on the loop's thread.
+// Thread contract: any thread; what is handed to `read` and `change` is called on the loop's
+// thread.
 #pragma once
 
 #include <functional>
@@ -31,6 +34,11 @@ struct Call {
 using CallPtr = std::shared_ptr<const Call>;
 
 CallPtr make_call(net::Request request, net::Responder responder);
+
+/// Runs a task that may wait for the disk on another thread; false: too much waits.
+using Work = std::function<bool(std::function<void()>)>;
+/// Runs on a worker; the client is told what it returns if that is an error.
+void on_worker(const Work& work, const CallPtr& call, std::function<Status()> task);
 
 /// `then` gets what was read, on the loop's thread; when the question is not taken the client is
 /// told so.
