@@ -4,12 +4,12 @@ JOBS ?= $(shell nproc)
 SEED ?= 1
 MUSTER := build/release/muster
 TIERS := tools/test_tiers.py --jobs $(JOBS)
-BENCHES := plan fgd growth
+BENCHES := plan fgd growth server
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server fuzz soak \
-        bench bench-plan bench-fgd bench-growth lint format docs-check clean
+        bench bench-plan bench-fgd bench-growth bench-server lint format docs-check clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +75,9 @@ bench-fgd: build  ## placement quality on the published traces, 10 seeds
 
 bench-growth: build  ## how the time of an event grows with the fleet
 	@tools/run_bench.sh growth
+
+bench-server: build  ## a real server: submits, starts, restart, pages, event streams
+	@tools/run_bench.sh server
 
 lint:  ## layers, documents, formatting, clang-tidy
 	@tools/check_layers.py

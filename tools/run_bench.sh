@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a benchmark with the release binary and keeps what it printed in out/.
-#   run_bench.sh plan|growth [options of `muster bench`]
+#   run_bench.sh plan|growth|server [options of `muster bench`]
 #   run_bench.sh fgd [seeds, 42..51 unless given]     the traces in ../shared/traces/openb
 #   run_bench.sh page                                 docs/performance.md from what was kept
 set -euo pipefail
@@ -37,13 +37,14 @@ print("%-12s %-9s %16s %16s %16.2f %8.2f" % (sys.argv[1], r["policy"], at_100, a
 }
 
 page() {
-  echo '# What the engine reaches'
+  echo '# What Muster reaches'
   echo
   echo "Made by \`make bench\` on: $(machine)."
-  echo 'Times are processor time of the one thread that plans; the raw limits of the machine stand'
-  echo 'below the first table, to compare with another one.'
+  echo 'Times of the engine are processor time of the one thread that plans; the raw limits of the'
+  echo 'machine stand below the first table, to compare with another one. The server is measured'
+  echo 'from outside, its clients on the same machine; `limit here` is measured in the same run.'
   local name
-  for name in plan growth fgd; do
+  for name in plan growth fgd server; do
     if [ -f "out/bench-$name.txt" ]; then
       printf '\n## make bench-%s\n\n```\n' "$name"
       sed "s/ *$//" "out/bench-$name.txt"
@@ -52,16 +53,17 @@ page() {
   done
 }
 
-name=${1:?usage: run_bench.sh plan|growth|fgd|page [options]}
+name=${1:?usage: run_bench.sh plan|growth|server|fgd|page [options]}
 shift
 mkdir -p out
 case $name in
   plan) "$muster" bench plan --no-growth "$@" | tee out/bench-plan.txt ;;
   growth) "$muster" bench growth "$@" | tee out/bench-growth.txt ;;
+  server) "$muster" bench server "$@" | tee out/bench-server.txt ;;
   fgd) fgd "$@" | tee out/bench-fgd.txt ;;
   page) page > docs/performance.md ;;
   *)
-    echo "run_bench: no benchmark $name; there are plan, growth, fgd" >&2
+    echo "run_bench: no benchmark $name; there are plan, growth, server, fgd" >&2
     exit 1
     ;;
 esac

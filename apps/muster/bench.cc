@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/muster/bench_server.h"
 #include "sim/engine_measure.h"
 #include "sim/fleet_generator.h"
 
@@ -373,7 +374,8 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* bench = app.add_subcommand("bench", "What the engine reaches on this machine");
+  CLI::App* bench =
+      app.add_subcommand("bench", "What the engine and the server reach on this machine");
   bench->require_subcommand(1);
   const auto options = std::make_shared<Options>();
   CLI::App* plan = bench->add_subcommand(
@@ -388,6 +390,7 @@ void add_bench(CLI::App& app) {
       "growth", "Time of one event on fleets from a quarter of --nodes and --jobs to four times");
   add_options(*growth, options);
   growth->callback([options] { run_growth(*options); });
+  add_bench_server(*bench);
 }
 
 }  // namespace muster::app

@@ -1,0 +1,10 @@
+// `muster bench server`: a real server as users run it, beside what this machine could do at best.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+void add_bench_server(CLI::App& bench);
+
+}  // namespace muster::app

@@ -1,0 +1,43 @@
+// The rows of a benchmark as they come: a table for people, or one JSON line a row with `measure`,
+// `value`, `unit`, `limit`, `ratio`, `reach` and `ok`. `limit` is what this machine could do at
+// best, measured in the same run, and `ratio` is value to limit; both are null where there is none.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace muster::app {
+
+enum class Reach { AtLeast, AtMost };
+
+struct BenchRow {
+  std::string measure;
+  double value = 0;
+  std::string unit;
+  std::optional<double> limit = {};
+  std::optional<double> reach = {};
+  Reach direction = Reach::AtLeast;
+  std::string note = {};  // beside the row in the table; a row that could not be measured says why
+  bool failed = false;    // could not be measured
+};
+
+class Sheet {
+ public:
+  explicit Sheet(bool json) : json_(json) {}
+
+  void add(const BenchRow& row);
+  /// A row that could not be measured: not ok.
+  void fail(std::string measure, const std::string& why);
+  /// Whether everything could be measured.
+  bool is_whole() const { return is_whole_; }
+
+ private:
+  void print_json(const BenchRow& row, std::optional<bool> ok) const;
+  void print_text(const BenchRow& row, std::optional<bool> ok);
+
+  const bool json_;
+  bool is_whole_ = true;
+  bool has_head_ = false;
+};
+
+}  // namespace muster::app
