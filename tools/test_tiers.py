@@ -184,7 +184,8 @@ TIERS = [
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
-    Tier("tsan", thread_sanitizer("control", "ports", "sim"), 300),
+    Tier("tsan", thread_sanitizer("control", "ports", "sim", "net", "store", "clusters", "api"),
+         1200),
 ]
 
 
