@@ -27,6 +27,7 @@ void add_commands(CLI::App& app, Host host) {
   add_audit(app, shared);
   add_context(app, shared);
   add_completion(app, shared);
+  add_complete_names(app, shared);
 }
 
 }  // namespace muster::cli

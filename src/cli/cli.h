@@ -29,5 +29,6 @@ void add_token(CLI::App& app, const SharedHost& host);
 void add_audit(CLI::App& app, const SharedHost& host);
 void add_context(CLI::App& app, const SharedHost& host);
 void add_completion(CLI::App& app, const SharedHost& host);
+void add_complete_names(CLI::App& app, const SharedHost& host);
 
 }  // namespace muster::cli

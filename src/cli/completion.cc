@@ -21,7 +21,28 @@ struct Place {
   std::string path;  // "queue list"; "" at the top
   std::vector<Word> verbs;
   std::vector<Word> options;
+  std::string
+      names;  // what its first argument names, as `complete-names` calls it; "": something else
 };
+
+/// What options of these names take.
+struct Named {
+  const char* options;  // as bash and zsh match them
+  const char* kind;
+};
+constexpr Named named_options[] = {{"--queue|-q|--parent", "queues"},
+                                   {"--cluster", "clusters"},
+                                   {"--pool", "pools"},
+                                   {"--after", "jobs"},
+                                   {"--context", "contexts"}};
+
+std::string kind_of(const std::string& positional) {
+  if (positional == "JOB") return "jobs";
+  if (positional == "QUEUE") return "queues";
+  if (positional == "CLUSTER") return "clusters";
+  if (positional == "POOL") return "pools";
+  return "";
+}
 
 /// Up to the first mark that a shell's quotes would have to know about.
 std::string plain(const std::string& text) {
@@ -33,7 +54,7 @@ std::string plain(const std::string& text) {
 }
 
 void collect(const CLI::App& app, const std::string& path, std::vector<Place>& places) {
-  Place place{path, {}, {}};
+  Place place{path, {}, {}, {}};
   std::vector<std::pair<const CLI::App*, std::string>> below;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     // A group of "" hides a command from people.
@@ -46,7 +67,10 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Place>& p
       place.options.push_back({"--" + name, plain(option->get_description())});
     for (const std::string& name : option->get_snames())
       place.options.push_back({"-" + name, plain(option->get_description())});
+    if (option->get_positional() && place.names.empty())
+      place.names = kind_of(option->get_name(true));
   }
+  if (path == "context use") place.names = "contexts";
   places.push_back(std::move(place));
   for (const auto& [verb, verb_path] : below) collect(*verb, verb_path, places);
 }
@@ -57,13 +81,24 @@ std::string words_of(const std::vector<Word>& words) {
   return out;
 }
 
+/// Branches of a `case` of the shells, the kind of names behind each word before the cursor.
+std::string named_cases(std::string_view form) {
+  std::string out;
+  for (const Named& named : named_options)
+    out += fmt::format(fmt::runtime(form), named.options, named.kind);
+  return out;
+}
+
 std::string bash_script(const std::vector<Place>& places) {
   std::string verbs;
   std::string options;
+  std::string names;
   for (const Place& place : places) {
     if (!place.verbs.empty())
       verbs += fmt::format("    '{}') echo '{}';;\n", place.path, words_of(place.verbs));
     options += fmt::format("    '{}') echo '{}';;\n", place.path, words_of(place.options));
+    if (!place.names.empty())
+      names += fmt::format("    '{}') echo {};;\n", place.path, place.names);
   }
   std::string script =
       R"SCRIPT(# bash completion of muster; use it with: source <(muster completion bash)
@@ -79,15 +114,29 @@ _muster_options() {
   script += options;
   script += R"SCRIPT(  esac
 }
+_muster_names() {
+  case "$1" in
+)SCRIPT";
+  script += names;
+  script += R"SCRIPT(  esac
+}
 _muster() {
-  local current="${COMP_WORDS[COMP_CWORD]}" path='' word i
+  local current="${COMP_WORDS[COMP_CWORD]}" path='' kind='' names word i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="${COMP_WORDS[i]}"
     [[ "$word" == -- ]] && return
     [[ " $(_muster_verbs "$path") " == *" $word "* ]] && path="${path:+$path }$word"
   done
-  if [[ "$current" == -* ]]; then
+  case "${COMP_WORDS[COMP_CWORD - 1]}" in
+)SCRIPT";
+  script += named_cases("    {}) kind={};;\n");
+  script += R"SCRIPT(    *) [[ "$current" == -* ]] || kind="$(_muster_names "$path")";;
+  esac
+  if [[ -n "$kind" ]]; then
+    names="$("${COMP_WORDS[0]}" complete-names "$kind" 2>/dev/null)"
+    COMPREPLY=($(compgen -W "$names" -- "$current"))
+  elif [[ "$current" == -* ]]; then
     COMPREPLY=($(compgen -W "$(_muster_options "$path")" -- "$current"))
   else
     COMPREPLY=($(compgen -W "$(_muster_verbs "$path")" -- "$current"))
@@ -107,19 +156,19 @@ std::string zsh_list(const std::vector<Word>& words) {
 std::string zsh_script(const std::vector<Place>& places) {
   std::string cases;
   for (const Place& place : places)
-    cases += fmt::format("    '{}') verbs=({}) options=({});;\n", place.path, zsh_list(place.verbs),
-                         zsh_list(place.options));
+    cases += fmt::format("    '{}') verbs=({}) options=({}) kind='{}';;\n", place.path,
+                         zsh_list(place.verbs), zsh_list(place.options), place.names);
   std::string script = R"SCRIPT(#compdef muster
 # zsh completion of muster; use it with: source <(muster completion zsh)
 _muster_place() {
   case "$1" in
 )SCRIPT";
   script += cases;
-  script += R"SCRIPT(    *) verbs=() options=();;
+  script += R"SCRIPT(    *) verbs=() options=() kind='';;
   esac
 }
 _muster() {
-  local place='' word i
+  local place='' kind='' word i
   local -a verbs options
   _muster_place ''
   for ((i = 2; i < CURRENT; i++)); do
@@ -130,10 +179,17 @@ _muster() {
       _muster_place "$place"
     fi
   done
+  case "${words[CURRENT - 1]}" in
+)SCRIPT";
+  script += named_cases(
+      "    {}) compadd -- ${{(f)\"$($words[1] complete-names {} 2>/dev/null)\"}}; return;;\n");
+  script += R"SCRIPT(  esac
   if [[ "${words[CURRENT]}" == -* ]]; then
     _describe option options
   elif (( ${#verbs} )); then
     _describe command verbs
+  elif [[ -n "$kind" ]]; then
+    compadd -- ${(f)"$($words[1] complete-names $kind 2>/dev/null)"}
   else
     _files
   fi
@@ -164,6 +220,8 @@ std::string fish_script(const std::vector<Place>& places) {
     } else {
       for (const Word& verb : place.verbs)
         out += fmt::format("{} -f -a {} -d '{}'\n", at, verb.text, verb.help);
+      if (!place.names.empty())
+        out += fmt::format("{} -f -a '(muster complete-names {} 2>/dev/null)'\n", at, place.names);
       for (const Word& option : place.options) {
         const bool is_long = option.text.starts_with("--");
         out += fmt::format("{} {} {} -d '{}'\n", at, is_long ? "-l" : "-s",

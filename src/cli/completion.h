@@ -1,5 +1,5 @@
-// Scripts that let a shell complete commands and options, made from the tree of commands itself.
-// Pure.
+// Scripts that let a shell complete commands and options, made from the tree of commands itself,
+// and names that the server knows, for which they ask `muster complete-names`. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -21,14 +21,25 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// "did you mean logs?" for a word that is no command here.
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// "did you mean logs?" for a word that is no command here, or no option.
 std::string suggestion(const CLI::App& place) {
-  const std::vector<std::string> rest = place.remaining();
-  const std::vector<std::string> names = verbs_of(place);
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  if (rest.empty() || known.empty()) return "";
-  const std::string near = nearest(rest.front(), known);
-  return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+  for (const std::string& word : place.remaining()) {
+    if (word == "--") continue;
+    const std::vector<std::string> names =
+        word.starts_with("--") ? options_of(place) : verbs_of(place);
+    const std::string near =
+        nearest(word, std::vector<std::string_view>(names.begin(), names.end()));
+    if (!near.empty()) return fmt::format(" (did you mean {}?)", near);
+  }
+  return "";
 }
 
 }  // namespace
