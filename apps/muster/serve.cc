@@ -74,6 +74,14 @@ std::string_view kind_text(config::ClusterType type) {
   return "Kubernetes";
 }
 
+/// Below the current folder, as one writes it there: the path as it is if it is elsewhere.
+std::string from_here(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const auto relative = path.lexically_relative(std::filesystem::current_path(unknown));
+  const bool is_below = !unknown && !relative.empty() && *relative.begin() != "..";
+  return is_below ? "./" + relative.string() : path.string();
+}
+
 /// Of this program, if the shell would not find it by its name: "" otherwise.
 std::string folder_to_add() {
   std::error_code unknown;
@@ -85,7 +93,8 @@ std::string folder_to_add() {
     if (std::filesystem::equivalent(std::filesystem::path(folder) / "muster", self, missing))
       return "";
   }
-  return self.parent_path().string();
+  const std::string folder = from_here(self.parent_path());
+  return folder.starts_with("./") ? "$PWD/" + folder.substr(2) : folder;
 }
 
 void say_hello(const config::Config& config, const std::string& url,
@@ -97,7 +106,8 @@ void say_hello(const config::Config& config, const std::string& url,
   if (config.clusters.empty())
     fmt::print("  no clusters: jobs wait until the configuration has one (or use --demo)\n");
   if (!token_file.empty())
-    fmt::print("  token     {} (for MUSTER_TOKEN; on this machine none is needed)\n", token_file);
+    fmt::print("  token     {} (for MUSTER_TOKEN; on this machine none is needed)\n",
+               from_here(token_file));
   fmt::print("\nTry, in another terminal:\n");
   if (const std::string folder = folder_to_add(); !folder.empty())
     fmt::print("  export PATH={}:$PATH\n", folder);

@@ -29,6 +29,14 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
+/// The first word that looks like an option and is none; "" if there is none.
+std::string unknown_option(const CLI::App& place) {
+  for (const std::string& word : place.remaining()) {
+    if (word.size() > 1 && word.starts_with('-') && word != "--") return word;
+  }
+  return "";
+}
+
 /// "did you mean logs?" for a word that is no command here, or no option.
 std::string suggestion(const CLI::App& place) {
   for (const std::string& word : place.remaining()) {
@@ -70,6 +78,9 @@ int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) 
     path += " " + place->get_name();
   }
   std::string message = one_line(error.what());
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (const std::string option = unknown_option(*place); is_extra && !option.empty())
+    message = fmt::format("there is no option {}", option);
   host.err(fmt::format("{}: {}{}; see {} --help\n", "muster", message, suggestion(*place), path));
   return exit_wrong;
 }

@@ -111,7 +111,8 @@ class OneServer(unittest.TestCase):
         while self.server.job(job)["state"] != "Running":
             time.sleep(0.02)
         status, row, _ = self.server.api("POST", f"/jobs/{job}/cancel")
-        self.assertEqual((status, row["state"]), (200, "Stopping"))
+        self.assertEqual(status, 200)
+        self.assertIn(row["state"], ("Stopping", "Cancelled"))  # as fast as it stops
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
         status, row, _ = self.server.api("POST", f"/jobs/{job}/cancel")
         self.assertEqual((status, row["state"]), (200, "Cancelled"), "again changes nothing")
@@ -141,7 +142,7 @@ class OneServer(unittest.TestCase):
         self.assertTrue(row["verdict"]["text"], row)
         self.assertGreater(row["estimate"]["expected_ms"], row["submitted_ms"])
         held = self.server.submit("true", held=True)
-        self.assertIn("held", self.server.job(held)["verdict"]["text"])
+        self.assertIn("on hold", self.server.job(held)["verdict"]["text"])
         for job in (waits, runs):
             self.server.api("POST", f"/jobs/{job}/cancel")
         row = self.server.wait_final(runs)
