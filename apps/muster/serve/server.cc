@@ -268,7 +268,7 @@ void Server::make_api() {
   backend_ = std::make_unique<api::Backend>(
       api::Backend{*store_, *logs_, *runner_, work(), *submitter_, *events_, *follower_,
                    [this] {
-                     const std::lock_guard lock(config_mutex_);
+                     const std::lock_guard lock(settings_mutex_);
                      return settings_;
                    },
                    clusters::wall_now, identify, [] { return std::optional<std::string>{}; }});
@@ -389,7 +389,10 @@ Status Server::take_over(const config::Config& config) {
   }
   loaded_ = clusters::wall_now();
   log_.set_level(config_.log.level);
-  settings_ = settings_of(config_);
+  {
+    const std::lock_guard settings_lock(settings_mutex_);
+    settings_ = settings_of(config_);
+  }
   return config_.tls ? http_->reload_tls() : Status(Ok{});
 }
 

@@ -78,6 +78,8 @@ class Server {
   /// a signal or by the API.
   mutable std::mutex config_mutex_;
   config::Config config_;
+  /// Apart from the rest: a reload may open clusters for a while, and no request waits for that.
+  mutable std::mutex settings_mutex_;
   std::shared_ptr<const api::Settings> settings_;
   Time loaded_;
   const std::string file_;
