@@ -22,6 +22,7 @@
 
 #include "net/base64.h"
 #include "net/transport.h"
+#include "net/websocket_session.h"
 #include "net/wire.h"
 
 namespace muster::net {
@@ -69,6 +70,8 @@ struct HttpClient::CallState {
 
   ClientRequest request;
   std::optional<StreamCallbacks> callbacks;
+  std::shared_ptr<WebSocketSession> websocket;  // set: the call is for opening and serving it
+  Response refusal;                             // the answer that was no upgrade
   Done done;
   SteadyTime total = SteadyTime::max();
   asio::steady_timer timer;
@@ -177,14 +180,31 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
       kept_.clear();
       const auto calls = calls_;  // a call that ends takes itself off the list
       for (const State& call : calls) call->cancel();
+      for (const auto& timer : timers_) timer->cancel();
       work_.reset();
     });
     thread_.join();
   }
 
   asio::io_context& io() { return io_; }
-  const ClientOptions& options() const { return options_; }
   bool is_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+  void run_after(Duration wait, std::function<void(bool)> function) {
+    const auto timer = std::make_shared<asio::steady_timer>(io_);
+    timer->expires_after(std::chrono::milliseconds(is_stopping_ ? 0 : wait.ms));
+    timers_.insert(timer);
+    timer->async_wait([this, timer, function = std::move(function)](const error_code&) {
+      timers_.erase(timer);
+      function(is_stopping_);
+    });
+  }
+
+  void use_tls(TlsClientOptions options, TlsContext context) {
+    options_.tls = std::move(options);
+    tls_ = std::move(context);
+    kept_.clear();
+    ++tls_generation_;
+  }
 
   void begin(const State& call) {
     calls_.insert(call);
@@ -215,6 +235,7 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
 
   asio::awaitable<Answer> run(State call);
   asio::awaitable<Answer> exchange(State call, const Url& url);
+  asio::awaitable<Answer> serve_websocket(State call, const Url& url);
   asio::awaitable<Answer> talk(State call, const Url& url, Link& link, Receiver& receiver);
   asio::awaitable<bool> receive(State call, Transport& transport, Receiver& receiver,
                                 error_code& error);
@@ -233,14 +254,16 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
     return call.request.idle_timeout.value_or(options_.idle_timeout);
   }
 
-  const ClientOptions options_;
+  ClientOptions options_;  // of the I/O thread once it runs, as use_tls() changes it
   TlsContext tls_;
   asio::io_context io_{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   std::thread thread_;
   // Of the I/O thread; so is tls_, null until it is needed.
   bool is_stopping_ = false;
+  int tls_generation_ = 0;
   std::set<State> calls_;
+  std::set<std::shared_ptr<asio::steady_timer>> timers_;
   std::map<std::string, std::vector<Kept>> kept_;
 };
 
@@ -400,6 +423,7 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::run(State call) {
       call->request.total_timeout.value_or(call->callbacks ? Duration{} : options_.total_timeout));
   auto url = parse_url(call->request.url);
   if (!url) co_return url.error();
+  if (call->websocket) co_return co_await serve_websocket(call, *url);
   for (int redirects = 0;; ++redirects) {
     if (url->scheme != "http" && url->scheme != "https") {
       co_return invalid(fmt::format("url: '{}': begin with http:// or https://", to_text(*url)));
@@ -425,6 +449,7 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::exchange(State call,
   auto proxy = proxy_for(url, options_.proxy);
   if (!proxy) co_return proxy.error();
   const std::string key = url.origin();
+  const int generation = tls_generation_;  // what was made under older ones is not kept
   const ParseLimits limits{
       .header_bytes_max = 256U << 10,
       .headers_max = 1000,
@@ -446,7 +471,8 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::exchange(State call,
     const bool was_stale = link.was_kept && !answer->ok() && !receiver.parser().has_begun() &&
                            !call->is_interrupted() && may_repeat(call->request.method);
     if (was_stale) continue;
-    if (answer->ok() && receiver.parser().is_done() && receiver.parser().keep_alive()) {
+    if (answer->ok() && receiver.parser().is_done() && receiver.parser().keep_alive() &&
+        generation == tls_generation_) {
       keep(key, std::move(link.transport));
     }
     co_return answer;
@@ -523,6 +549,52 @@ asio::awaitable<bool> HttpClient::Core::receive(State call, Transport& transport
   }
 }
 
+/// The answer carries the words of the close frame: code as status, reason as body.
+asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::serve_websocket(State call,
+                                                                            const Url& url) {
+  auto proxy = proxy_for(url, options_.proxy);
+  if (!proxy) co_return proxy.error();
+  auto made = co_await connect(call, url, *proxy);
+  call->end_now = nullptr;
+  if (!made) co_return made.error();
+  const TransportPtr transport = std::move(*made);
+  call->end_now = [&] { transport->close(); };
+  call->websocket->add_headers(call->request.headers);
+  std::string head = head_of(*call, url, *proxy);
+  head.insert(head.size() - 2, "Connection: Upgrade\r\n");
+  const std::array<asio::const_buffer, 1> bytes = {asio::buffer(head)};
+  error_code error;
+  co_await transport->write(bytes, error);
+  // A refusal has a body to read; the body of an upgrade is the WebSocket's.
+  const ParseLimits limits{.header_bytes_max = 256U << 10, .headers_max = 1000};
+  ResponseParser parser(limits, false, [&](std::string_view piece) {
+    call->refusal.body = std::string(call->refusal.body.view()) + std::string(piece);
+    return true;
+  });
+  ReadBuffer buffer;
+  while (!error && !parser.is_done() && !parser.failure()) {
+    buffer.grew(co_await transport->read_some(buffer.room(), error));
+    buffer.drop(parser.feed(buffer.unread()));
+    if (error == asio::error::eof) parser.feed_end();
+  }
+  if (call->is_interrupted()) co_return interrupted(*call, "waiting for", url);
+  if (!parser.is_done()) {
+    co_return unavailable(fmt::format("no WebSocket with {}: {}", url.origin(),
+                                      parser.failure() ? parser.failure()->message : said(error)));
+  }
+  call->refusal.status = parser.status();
+  call->refusal.headers = parser.headers();
+  if (auto agreed = call->websocket->check(call->refusal); !agreed) co_return agreed.error();
+  call->refusal = {.status = 0};
+  set_deadline(call, SteadyTime::max());
+  auto how =
+      co_await call->websocket->run(*transport, std::string(buffer.unread()),
+                                    std::string(parser.headers().get("Sec-WebSocket-Protocol")));
+  if (call->is_interrupted()) co_return interrupted(*call, "websocket with", url);
+  if (!how) co_return how.error();
+  co_return ClientResponse{.status = how->code, .body = how->reason};
+}
+
 // --- the face
 // -------------------------------------------------------------------------------------
 
@@ -573,6 +645,45 @@ HttpClient::Call HttpClient::stream_later(ClientRequest request, StreamCallbacks
                                           Done done) {
   return start(std::move(request), std::move(callbacks), std::move(done));
 }
+
+HttpClient::OpenSocket HttpClient::open_websocket(ClientRequest request, WebSocketOptions options,
+                                                  WebSocketCallbacks callbacks) {
+  auto session = std::make_shared<WebSocketSession>(std::move(options), std::move(callbacks),
+                                                    core_->io().get_executor());
+  auto state = std::make_shared<CallState>(core_->io(), std::move(request));
+  state->websocket = session;
+  state->done = [session, raw = state.get()](const Result<ClientResponse>& answer) {
+    session->end();
+    const auto& on_close = session->callbacks().on_close;
+    if (!on_close) return;
+    if (answer) on_close(WebSocketClose{answer->status, answer->body}, raw->refusal);
+    if (!answer) on_close(answer.error(), raw->refusal);
+  };
+  OpenSocket open;
+  open.socket = WebSocket(session);
+  open.call.core_ = core_;
+  open.call.state_ = state;
+  asio::post(core_->io(), [core = core_.get(), state] { core->begin(state); });
+  return open;
+}
+
+void HttpClient::run_after(Duration wait, std::function<void(bool is_stopping)> function) {
+  asio::post(core_->io(), [core = core_.get(), wait, function = std::move(function)]() mutable {
+    core->run_after(wait, std::move(function));
+  });
+}
+
+Status HttpClient::set_tls(TlsClientOptions options) {
+  auto made = make_tls_context(options);
+  if (!made) return made.error();
+  asio::post(core_->io(), [core = core_.get(), options = std::move(options),
+                           context = std::move(*made)]() mutable {
+    core->use_tls(std::move(options), std::move(context));
+  });
+  return Ok{};
+}
+
+bool HttpClient::is_io_thread() const { return core_->is_own_thread(); }
 
 Result<ClientResponse> HttpClient::wait(ClientRequest request,
                                         std::optional<StreamCallbacks> callbacks) {

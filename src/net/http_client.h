@@ -19,6 +19,7 @@
 #include "net/proxy.h"
 #include "net/tls.h"
 #include "net/url.h"
+#include "net/websocket.h"
 
 namespace muster::net {
 
@@ -89,6 +90,22 @@ class HttpClient {
   Call send_later(ClientRequest request, Done done);
   Call stream_later(ClientRequest request, StreamCallbacks callbacks, Done done);
 
+  /// Begins a WebSocket; the callbacks say whether there is one. Cancelling the call cuts it off.
+  struct OpenSocket;
+  OpenSocket open_websocket(ClientRequest request, WebSocketOptions options,
+                            WebSocketCallbacks callbacks);
+
+  /// Runs the function on the I/O thread after that time; with true, and soon, when the client
+  /// goes away before.
+  void run_after(Duration wait, std::function<void(bool is_stopping)> function);
+
+  /// Other files or certificates for the connections to come; kept ones are dropped. On an error
+  /// all stays as it is.
+  Status set_tls(TlsClientOptions options);
+
+  /// Whether this is the thread that calls back.
+  bool is_io_thread() const;
+
  private:
   class Core;
   struct CallState;
@@ -96,6 +113,11 @@ class HttpClient {
   Call start(ClientRequest request, std::optional<StreamCallbacks> callbacks, Done done);
   Result<ClientResponse> wait(ClientRequest request, std::optional<StreamCallbacks> callbacks);
   std::shared_ptr<Core> core_;
+};
+
+struct HttpClient::OpenSocket {
+  WebSocket socket;
+  Call call;
 };
 
 }  // namespace muster::net

@@ -73,14 +73,16 @@ ProxyOptions proxy_from_environment(const std::function<const char*(const char*)
     }
     return {};
   };
-  return {first_of("http_proxy", nullptr), first_of("https_proxy", "HTTPS_PROXY"),
-          first_of("no_proxy", "NO_PROXY")};
+  return {.http = first_of("http_proxy", nullptr),
+          .https = first_of("https_proxy", "HTTPS_PROXY"),
+          .no_proxy = first_of("no_proxy", "NO_PROXY")};
 }
 
 Result<std::optional<Url>> proxy_for(const Url& url, const ProxyOptions& options) {
   const std::string& text = url.is_tls() ? options.https : options.http;
   const std::optional<Url> none;
-  if (text.empty() || is_this_machine(url.host)) return none;
+  if (text.empty()) return none;
+  if (is_this_machine(url.host) && !options.even_for_this_machine) return none;
   for (const std::string_view rule : split(options.no_proxy, ',')) {
     if (is_exempt(url, trim(rule))) return none;
   }

@@ -14,10 +14,12 @@ namespace muster::net {
 /// As the variables http_proxy, https_proxy and no_proxy mean it. A proxy is spoken to in plain
 /// HTTP; to reach an https URL it makes a tunnel (CONNECT).
 struct ProxyOptions {
-  std::string http;      // "http://proxy:3128", "proxy:3128" or ""
-  std::string https;     // for https URLs
-  std::string no_proxy;  // "*", or hosts, domains (with their hosts), addresses and networks, each
-                         // with or without a port: "a.b, .c, 10.0.0.0/8, [::1]:80"
+  std::string http = {};      // "http://proxy:3128", "proxy:3128" or ""
+  std::string https = {};     // for https URLs
+  std::string no_proxy = {};  // "*", or hosts, domains (with their hosts), addresses and networks,
+                              // each with or without a port: "a.b, .c, 10.0.0.0/8, [::1]:80"
+  /// As it was said for one server and not for all: this machine, seen from the proxy, is another.
+  bool even_for_this_machine = false;
 };
 
 /// Lower-case names win; HTTP_PROXY in capitals is not read, as CGI lets strangers set it.
