@@ -45,7 +45,7 @@ THIRD_PARTY = {
     "src/sched": ("boost/container/small_vector.hpp", "boost/unordered/unordered_flat_map.hpp"),
     "src/view": ("boost/json",),
     "src/net": ASIO + POSIX,
-    "src/kube": ASIO + ("boost/json", "yaml-cpp/"),
+    "src/kube": ASIO + POSIX + ("boost/json", "yaml-cpp/"),
     "src/clusters": ASIO + POSIX + ("boost/json", "boost/process"),
     "src/store": POSIX + ("sqlite3.h", "libpq-fe.h", "openssl/evp.h"),
     "src/config": ("yaml-cpp/", "boost/json"),

@@ -1,0 +1,44 @@
+// The bytes of a watch as events. Pure: fed with whatever came; a line that was cut off by a broken
+// connection is never taken for an event.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/api_error.h"
+#include "net/lines.h"
+
+namespace muster::kube {
+
+struct WatchEvent {
+  enum class Kind { Added, Modified, Deleted, Bookmark };
+  Kind kind = Kind::Added;
+  /// Lives until the callback returns; copy what is to be kept.
+  const boost::json::value* object = nullptr;
+};
+
+class WatchDecoder {
+ public:
+  /// False stops the watch.
+  using OnEvent = std::function<bool(const WatchEvent&)>;
+  explicit WatchDecoder(OnEvent on_event);
+
+  /// False: stopped, or failed: then error() says why.
+  bool feed(std::string_view bytes);
+  /// The server's ERROR event (410 and the like), or a line that is no event.
+  const std::optional<ApiError>& error() const { return error_; }
+
+ private:
+  bool take(std::string_view line);
+
+  OnEvent on_event_;
+  std::optional<ApiError> error_;
+  std::vector<unsigned char> room_;  // for the values of one event
+  net::LineCutter lines_;
+};
+
+}  // namespace muster::kube
