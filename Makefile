@@ -8,11 +8,11 @@ BENCHES := plan fgd growth server
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server fuzz soak \
+.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e fuzz soak \
         bench bench-plan bench-fgd bench-growth bench-server lint format docs-check clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup:  ## install what is missing (Debian 12, apt)
 	@tools/setup.sh
@@ -55,6 +55,10 @@ sim: build  ## one simulated history with faults, SEED=1 unless given
 
 server:  ## the real server over HTTP: kill -9 on both stores, full disk, full inbox (ASan)
 	@$(TIERS) server
+
+e2e:  ## real Kubernetes control planes; builds their binaries once, into a cache (needs Go, minutes)
+	@tests/e2e/binaries.py
+	@$(TIERS) e2e
 
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz

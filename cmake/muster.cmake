@@ -16,7 +16,7 @@
 #     a long run of that binary; tools/soak.sh knows the kinds. Every fuzzer has one.
 #
 # DEPS are names of src/ folders, LIBS are CMake targets. Tests run in the root of the source tree.
-# Labels: tidy unit scenario property sim fuzz server contract cli (`make test`),
+# Labels: tidy unit scenario property sim fuzz server e2e contract cli (`make test`),
 # soak (`make soak`).
 
 include(GoogleTest)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
-MAKE = re.compile(r"(?:`|^)make ([a-z][a-z-]*)", re.M)
+MAKE = re.compile(r"(?:`|^)make ([a-z][a-z0-9-]*)", re.M)
 GENERATED = {"docs/performance.md"}  # by `make bench`
 PATH = re.compile(r"`((?:tools|cmake|docs|\.ci)/[\w./-]+)`")
 
 
 def main():
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M))
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.M))
     mistakes = 0
     places = ("*.md", "docs/**/*.md", "src/**/*.md")
     for document in sorted(found for place in places for found in ROOT.glob(place)):

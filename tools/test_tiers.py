@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
-OWN_TIER = "tidy|unit|scenario|property|sim|fuzz|server"  # labels
+OWN_TIER = "tidy|unit|scenario|property|sim|fuzz|server|e2e"  # labels
 STOP_FACTOR = 3
 
 
@@ -182,6 +182,7 @@ TIERS = [
          ["build-release"]),
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
+    Tier("e2e", label("asan", "e2e"), 300, ["build-asan"]),  # skipped without Kubernetes' binaries
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
     Tier("tsan", thread_sanitizer("control", "ports", "sim", "net", "store", "clusters", "api"),

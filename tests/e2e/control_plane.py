@@ -1,0 +1,236 @@
+"""Real Kubernetes control planes on loopback: etcd, API server, controllers and kwok's nodes.
+
+Each one has a folder and ports of its own; any number run side by side. Nothing outlives the
+process that started them. Standard library only.
+"""
+import base64
+import http.client
+import json
+import os
+import shutil
+import ssl
+import tempfile
+import time
+from pathlib import Path
+
+from binaries import CONTROL_PLANE, KUBERNETES, find_binaries
+from pki import Pki
+from processes import Daemon, free_port, wait_until
+
+TOKENS = {  # token -> user, groups
+    "token-of-admin": ("token-admin", "system:masters"),
+    "token-of-nobody": ("nobody", "strangers"),
+}
+
+
+class ControlPlane:
+    """One cluster. start() returns when it is healthy; stop() when all its processes are gone."""
+
+    def __init__(self, name="one", version=KUBERNETES, folder=None, has_kwok=True,
+                 api_flags=()):
+        self.name = name
+        self.version = version
+        self.has_kwok = has_kwok
+        self.binaries = find_binaries(version, CONTROL_PLANE, build=False)
+        self.owns_folder = folder is None
+        self.folder = Path(folder or tempfile.mkdtemp(prefix=f"muster-kube-{name}-"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.api_flags = list(api_flags)
+        self.etcd_port, self.peer_port = free_port(), free_port()
+        self.port, self.controller_port = free_port(), free_port()
+        self.pki = Pki(self.folder / "pki")
+        self.daemons = {}
+        self.tls = None
+
+    # --- files
+
+    def file(self, name):
+        return str(self.folder / name)
+
+    def make_files(self):
+        pki = self.pki
+        pki.issue("apiserver", "kube-apiserver", addresses=["127.0.0.1", "10.96.0.1"],
+                  names=["localhost", "kubernetes", "kubernetes.default.svc", "apiserver.test"])
+        pki.issue("admin", "admin", groups=["system:masters"])
+        pki.issue("controllers", "system:kube-controller-manager")
+        pki.issue_signer("accounts")
+        rows = [f'{token},{user},{user},"{groups}"' for token, (user, groups) in TOKENS.items()]
+        Path(self.file("tokens.csv")).write_text("\n".join(rows) + "\n")
+        self.write_kubeconfig("admin.kubeconfig", cert="admin")
+        self.write_kubeconfig("controllers.kubeconfig", cert="controllers")
+        self.tls = ssl.create_default_context(cafile=pki.text("ca.crt"))
+        self.tls.load_cert_chain(pki.text("admin.crt"), pki.text("admin.key"))
+
+    def write_kubeconfig(self, name, cert=None, user=None, server=None, context=None):
+        """With a client certificate of the pki, or any user entry; JSON, which is YAML."""
+        data = {key: base64.b64encode(self.pki.path(file).read_bytes()).decode()
+                for key, file in (("ca", "ca.crt"),
+                                  *((("cert", cert + ".crt"), ("key", cert + ".key"))
+                                    if cert else ()))}
+        entry = user or {"client-certificate-data": data["cert"], "client-key-data": data["key"]}
+        context = context or self.name
+        config = {
+            "apiVersion": "v1", "kind": "Config", "current-context": context,
+            "clusters": [{"name": context, "cluster": {
+                "server": server or self.url(), "certificate-authority-data": data["ca"]}}],
+            "users": [{"name": context + "-user", "user": entry}],
+            "contexts": [{"name": context, "context": {
+                "cluster": context, "user": context + "-user"}}]}
+        Path(self.file(name)).write_text(json.dumps(config, indent=1))
+        return self.file(name)
+
+    def url(self):
+        return f"https://127.0.0.1:{self.port}"
+
+    # --- processes
+
+    def start(self):
+        self.make_files()
+        self.start_etcd()
+        self.start_api()
+        self.daemon("controllers", [
+            self.binaries / "kube-controller-manager",
+            "--kubeconfig", self.file("controllers.kubeconfig"),
+            "--authentication-kubeconfig", self.file("controllers.kubeconfig"),
+            "--authorization-kubeconfig", self.file("controllers.kubeconfig"),
+            "--bind-address", "127.0.0.1", "--secure-port", self.controller_port,
+            "--leader-elect=false", "--use-service-account-credentials=true",
+            "--service-account-private-key-file", self.pki.text("accounts.key"),
+            "--root-ca-file", self.pki.text("ca.crt"), "--cert-dir", self.file("controllers"),
+            # node-lifecycle stays on: it removes the not-ready taint that each new node gets.
+            "--controllers=*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
+        ]).start()
+        if self.has_kwok:
+            self.daemon("kwok", [
+                self.binaries / "kwok", "--kubeconfig", self.file("admin.kubeconfig"),
+                "--manage-all-nodes=false",
+                "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
+                "--node-lease-duration-seconds", "200",
+            ], {"HOME": self.file("kwok-home")}).start()
+        self.wait("the default service account", lambda: self.get(
+            "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200)
+        return self
+
+    def daemon(self, name, command, environment=None):
+        made = Daemon(f"{self.name}/{name}", command, self.file(name + ".log"), environment)
+        self.daemons[name] = made
+        return made
+
+    def start_etcd(self):
+        urls = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{self.peer_port}"
+        self.daemon("etcd", [
+            self.binaries / "etcd", "--name", "one", "--data-dir", self.file("etcd"),
+            "--listen-client-urls", urls[0], "--advertise-client-urls", urls[0],
+            "--listen-peer-urls", urls[1], "--initial-advertise-peer-urls", urls[1],
+            "--initial-cluster", f"one={urls[1]}", "--unsafe-no-fsync", "--log-level", "warn",
+        ]).start()
+        self.wait("etcd", lambda: self.etcd("/health", method="GET")[0] == 200)
+
+    def start_api(self):
+        pki = self.pki
+        self.daemon("apiserver", [
+            self.binaries / "kube-apiserver",
+            "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
+            "--bind-address", "127.0.0.1", "--secure-port", self.port,
+            "--advertise-address", "127.0.0.1",
+            "--tls-cert-file", pki.text("apiserver.crt"),
+            "--tls-private-key-file", pki.text("apiserver.key"),
+            "--client-ca-file", pki.text("ca.crt"), "--token-auth-file", self.file("tokens.csv"),
+            "--service-account-issuer", "https://kubernetes.default.svc",
+            "--service-account-key-file", pki.text("accounts.pub"),
+            "--service-account-signing-key-file", pki.text("accounts.key"),
+            "--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
+            "--endpoint-reconciler-type", "none", "--etcd-compaction-interval", "0",
+            *self.api_flags,
+        ]).start()
+        self.wait_ready()
+
+    def wait_ready(self):
+        self.wait("the API server", lambda: self.get("/readyz")[0] == 200)
+
+    def wait(self, what, condition, wait_s=120):
+        def calm():
+            try:
+                return condition()
+            except (OSError, http.client.HTTPException):
+                return False
+        wait_until(f"{self.name}: {what}", calm, list(self.daemons.values()), wait_s)
+
+    def restart_api(self, pause_s=0.0):
+        """Kills it and starts it again; the port is the same."""
+        self.daemons["apiserver"].kill()
+        time.sleep(pause_s)
+        self.daemons["apiserver"].start()
+        self.wait_ready()
+
+    def stop(self):
+        for name in ("kwok", "controllers", "apiserver", "etcd"):
+            if name in self.daemons:
+                self.daemons[name].stop()
+        if self.owns_folder and not os.environ.get("MUSTER_E2E_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # --- talking to it, as administrator
+
+    def request(self, method, path, body=None, content_type="application/json", timeout=30):
+        """(status, parsed body)."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout,
+                                                 context=self.tls)
+        try:
+            data = None if body is None else json.dumps(body)
+            connection.request(method, path, data, {"Content-Type": content_type})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            is_json = "json" in answer.headers.get("Content-Type", "")
+            return answer.status, json.loads(text) if is_json else text
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def create(self, path, body):
+        status, made = self.request("POST", path, body)
+        assert status in (200, 201), (status, made)
+        return made
+
+    def etcd(self, path, body=None, method="POST"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.etcd_port, timeout=30)
+        try:
+            connection.request(method, path, json.dumps(body or {}))
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"{}")
+        finally:
+            connection.close()
+
+    def compact(self):
+        """Makes etcd forget all revisions but the newest."""
+        _, found = self.etcd("/v3/kv/range", {"key": base64.b64encode(b"x").decode()})
+        revision = found["header"]["revision"]
+        status, answer = self.etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
+        assert status == 200, answer
+        return int(revision)
+
+    def add_nodes(self, count, prefix="node", gpus=0, labels=None):
+        """Nodes that kwok keeps ready."""
+        amounts = {"cpu": "32", "memory": "256Gi", "pods": "110"}
+        if gpus:
+            amounts["nvidia.com/gpu"] = str(gpus)
+        for index in range(count):
+            self.create("/api/v1/nodes", {
+                "apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": f"{prefix}-{index}",
+                             "annotations": {"kwok.x-k8s.io/node": "fake"},
+                             "labels": {"kubernetes.io/hostname": f"{prefix}-{index}",
+                                        **(labels or {})}},
+                "status": {"capacity": amounts, "allocatable": amounts}})
