@@ -1,0 +1,110 @@
+// What Muster wants of each attempt in a cluster, how far it is, and what to do next. Pure: the
+// adapter tells what was asked, what came back and what is seen; the book answers with commands and
+// with what to say. Keeps the contract of ports::Cluster.
+//
+// An attempt is made (all its objects), watched until it has an outcome, then everything of it is
+// removed; the outcome is said only after the cluster itself confirmed, in a consistent list, that
+// nothing of it is left. Said once, it is final.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "clusters/kubernetes/gang_state.h"
+#include "model/event.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// Make all objects of the attempt. Those that are there already are fine.
+struct MakeObjects {
+  ports::Attempt attempt;
+};
+/// Delete whatever carries its labels.
+struct RemoveObjects {
+  ports::Attempt attempt;
+};
+/// Ask the cluster, not a cache, whether anything of it is left.
+struct ConfirmGone {
+  ports::Attempt attempt;
+};
+struct SayEvent {
+  model::EventBody body;
+};
+using BookCommand = std::variant<MakeObjects, RemoveObjects, ConfirmGone, SayEvent>;
+
+struct BookOptions {
+  Duration ready_within = minutes(10);       // from made to all pods ready
+  Duration start_retry_pause = seconds(10);  // before a gang that did not start is tried again
+  Duration look_again = seconds(2);          // between two questions whether it is gone
+  Duration keep_outcomes = hours(1);
+};
+
+class AttemptBook {
+ public:
+  explicit AttemptBook(BookOptions options) : options_(options) {}
+
+  // What the loop wants.
+  void create(const ports::Attempt& attempt, Time now);
+  void remove(const ports::Attempt& attempt, Time now);
+  /// An attempt that was found in the cluster and is wanted.
+  void adopt(const ports::Attempt& attempt, Time now);
+  /// There was one, and the cluster has no trace of it.
+  void vanished(const ports::Attempt& attempt, Time now);
+
+  // What came of it.
+  enum class Making {
+    Done,
+    Refused,      // it can never be made
+    NotNow,       // the cluster has no room for it: requeued with a pause
+    Unavailable,  // nobody knows: the loop will ask again
+  };
+  void made(const ports::Attempt& attempt, Making how, const std::string& reason, Time now);
+  void removed(const ports::Attempt& attempt);
+  void confirmed(const ports::Attempt& attempt, bool is_gone, Time now);
+  void seen(const ports::Attempt& attempt, const GangState& state, Time now);
+  /// Time has passed: gangs that are not ready are taken back, questions are asked again.
+  void pass(Time now);
+
+  std::vector<BookCommand> take() { return std::exchange(commands_, {}); }
+  bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
+  /// Attempts with objects in the cluster, as far as known.
+  std::vector<ports::Attempt> alive() const;
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  enum class Stage {
+    Making,      // objects are on their way
+    Made,        // all are there
+    Removing,    // deletes are on their way
+    Confirming,  // deleted; whether all is gone is being asked, or to be asked at `at`
+    Over         // `outcome` was said
+  };
+  struct Entry {
+    Stage stage = Stage::Making;
+    bool has_started = false;
+    bool is_asking = false;                   // of Confirming: the question is under way
+    Time at;                                  // Made: to be ready by; Confirming: ask again;
+                                              // Over: since
+    std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
+    std::string trouble;                      // the last reason why it does not start
+  };
+
+  void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
+  void say_again(const ports::Attempt& attempt, const Entry& entry);
+  void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
+  model::StartFailed start_failed(const ports::Attempt& attempt, std::string reason,
+                                  Time now) const;
+
+  const BookOptions options_;
+  std::map<ports::Attempt, Entry> entries_;
+  std::vector<BookCommand> commands_;
+};
+
+}  // namespace muster::clusters

@@ -1,0 +1,193 @@
+#include "clusters/kubernetes/attempt_book.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::clusters {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Making = AttemptBook::Making;
+
+const ports::Attempt a1{"a", 1};
+
+std::string words(const model::EventBody& body) {
+  if (std::holds_alternative<model::Started>(body)) return "started";
+  if (std::holds_alternative<model::Gone>(body)) return "gone";
+  if (const auto* end = std::get_if<model::Finished>(&body)) {
+    return fmt::format("finished {} {}{}", end->success, end->exit_code,
+                       end->reason.empty() ? "" : " " + end->reason);
+  }
+  if (const auto* failed = std::get_if<model::StartFailed>(&body)) {
+    return fmt::format("start failed until {}: {}", failed->not_before.ms, failed->reason);
+  }
+  return "?";
+}
+
+/// A book, and what it says to do in words.
+struct Story {
+  AttemptBook book{{.ready_within = seconds(60),
+                    .start_retry_pause = seconds(10),
+                    .look_again = seconds(2),
+                    .keep_outcomes = hours(1)}};
+  Time now{0};
+
+  std::vector<std::string> todo() {
+    std::vector<std::string> found;
+    for (const BookCommand& command : book.take()) {
+      if (std::holds_alternative<MakeObjects>(command)) found.emplace_back("make");
+      if (std::holds_alternative<RemoveObjects>(command)) found.emplace_back("remove");
+      if (std::holds_alternative<ConfirmGone>(command)) found.emplace_back("confirm");
+      if (const auto* said = std::get_if<SayEvent>(&command)) found.push_back(words(said->body));
+    }
+    return found;
+  }
+  void see(GangPhase phase, bool live = true, int code = 0, const std::string& reason = "") {
+    book.seen(a1, {phase, code, reason, live}, now);
+  }
+  void make_it() {
+    book.create(a1, now);
+    book.made(a1, Making::Done, "", now);
+    todo();
+  }
+  /// From remove to nothing left.
+  std::vector<std::string> end_it() {
+    book.removed(a1);
+    book.confirmed(a1, true, now);
+    return todo();
+  }
+};
+
+TEST(AttemptBook, AGangIsMadeStartsAndEnds) {
+  Story story;
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("make"));
+  story.book.made(a1, Making::Done, "", story.now);
+  story.see(GangPhase::Starting);
+  EXPECT_THAT(story.todo(), IsEmpty());
+  story.see(GangPhase::Running);
+  story.see(GangPhase::Running);
+  EXPECT_THAT(story.todo(), ElementsAre("started"));
+  story.see(GangPhase::Succeeded, false);
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished true 0"));
+}
+
+TEST(AttemptBook, CreatingAgainSaysHowItStandsAndMakesNothing) {
+  Story story;
+  story.make_it();
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), IsEmpty()) << "not started yet: nothing to say";
+  story.see(GangPhase::Running);
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("started", "started"));
+}
+
+TEST(AttemptBook, AFailureIsSaidWhenNothingIsLeft) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  story.book.removed(a1);
+  story.book.confirmed(a1, false, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("confirm"));
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), IsEmpty()) << "not so soon";
+  story.now = Time{2000};
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished false 3 pod p: exit code 3"));
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
+}
+
+TEST(AttemptBook, ADeleteIsFinalAlsoForWhatIsOnItsWay) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("make")) << "removed when the making is over";
+  story.book.made(a1, Making::Done, "", story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("gone"));
+}
+
+TEST(AttemptBook, DeletingWhatIsNotKnownLooksAtTheCluster) {
+  Story story;
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
+}
+
+TEST(AttemptBook, AGangThatIsNotReadyInTimeIsTakenBackWhole) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Starting, true, 0, "pod p: ImagePullBackOff");
+  story.now = Time{59'999};
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), IsEmpty());
+  story.now = Time{60'000};
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(),
+              ElementsAre("confirm",
+                          "start failed until 70000: not all pods were ready within 1m; pod p: "
+                          "ImagePullBackOff"));
+}
+
+TEST(AttemptBook, AGangThatRunsIsNotTakenBackByTheClock) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Running);
+  story.todo();
+  story.now = Time{10'000'000};
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), IsEmpty());
+}
+
+TEST(AttemptBook, WhatTheClusterRefusesFailsAndWhatItCannotDoNowIsAskedForAgain) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.made(a1, Making::Unavailable, "", story.now);
+  EXPECT_FALSE(story.book.knows(a1));
+  story.book.create(a1, story.now);
+  story.book.made(a1, Making::Refused, "quota", story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("make", "make", "remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished false 126 quota"));
+}
+
+TEST(AttemptBook, WhatOthersTookAwayIsStartedAgain) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Running);
+  story.see(GangPhase::Disrupted, true, 0, "pod p: Evicted");
+  EXPECT_THAT(story.todo(), ElementsAre("started", "remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "start failed until 10000: pod p: Evicted"));
+}
+
+TEST(AttemptBook, AdoptedAttemptsAreWatchedAndVanishedOnesStayGone) {
+  Story story;
+  story.book.adopt(a1, story.now);
+  story.see(GangPhase::Running);
+  EXPECT_THAT(story.todo(), ElementsAre("started"));
+  const ports::Attempt b{"b", 1};
+  story.book.vanished(b, story.now);
+  story.book.create(b, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("gone", "gone"));
+  EXPECT_THAT(story.book.alive(), ElementsAre(a1));
+}
+
+TEST(AttemptBook, OutcomesAreForgottenAfterAWhile) {
+  Story story;
+  story.book.vanished(a1, story.now);
+  story.book.pass(Time{3'599'999});
+  EXPECT_TRUE(story.book.knows(a1));
+  story.book.pass(Time{3'600'000});
+  EXPECT_FALSE(story.book.knows(a1));
+}
+
+}  // namespace
+}  // namespace muster::clusters

@@ -1,0 +1,52 @@
+// From a placement and a command to the objects that run it in a cluster: one Job a pod set, whose
+// pods take the planned nodes, and what they need beside them. Pure; the same input gives the same
+// objects, so that creating again after a doubt makes nothing twice.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/command.h"
+#include "model/selector.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// How firmly pods keep to the planned nodes.
+enum class NodeBinding { Require, Prefer, None };
+
+/// What pods of a pool have unless the job says otherwise.
+struct PodDefaults {
+  std::string ns = "default";
+  std::string image = {};
+  std::string image_pull_policy = {};
+  std::string service_account = {};
+  std::vector<std::string> pull_secrets = {};
+  std::string runtime_class = {};
+  std::string scheduler_name = {};
+  model::Environment environment = {};
+  model::Labels labels = {};
+  model::Labels annotations = {};
+  std::vector<model::Toleration> tolerations = {};
+  std::vector<boost::json::value> volumes = {};        // as Kubernetes writes them
+  std::vector<boost::json::value> volume_mounts = {};  // of every container
+};
+
+struct ObjectOptions {
+  PodDefaults pod = {};
+  NodeBinding binding = NodeBinding::Require;
+  std::string gpu_resource = "nvidia.com/gpu";
+  std::string priority_class = "muster";  // "": none
+  std::string epoch = {};                 // of the leader that made them; "": not written
+};
+
+/// In the order in which they are to be made: first what pods need, then the Jobs by set.
+/// Fault::Invalid if command and placement do not belong together, or no image is known.
+Result<std::vector<boost::json::value>> command_objects(const ports::Action& action,
+                                                        const model::Command& command,
+                                                        const ObjectOptions& options);
+
+}  // namespace muster::clusters

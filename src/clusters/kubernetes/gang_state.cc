@@ -1,0 +1,178 @@
+#include "clusters/kubernetes/gang_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "clusters/kubernetes/names.h"
+#include "kube/json.h"
+
+namespace muster::clusters {
+
+namespace {
+
+namespace json = boost::json;
+using kube::find;
+using kube::integer_at;
+using kube::items_at;
+using kube::text_at;
+
+/// Job and attempt that an object belongs to.
+template <typename Sight>
+void read_owner(const json::value& object, Sight& into) {
+  into.job = text_at(object, {"metadata", "annotations", job_annotation});
+  const auto number =
+      parse_int(text_at(object, {"metadata", "labels", attempt_label}), "attempt", 0, 0xffffffff);
+  if (number) into.attempt = static_cast<std::uint32_t>(*number);
+  into.name = kube::name_of(object);
+  into.ns = kube::namespace_of(object);
+  into.uid = kube::uid_of(object);
+  into.is_deleting = find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+}
+
+bool is_true(const json::value& object, std::string_view condition_type) {
+  for (const json::value& condition : items_at(object, {"status", "conditions"})) {
+    if (text_at(condition, {"type"}) == condition_type) {
+      return text_at(condition, {"status"}) == "True";
+    }
+  }
+  return false;
+}
+
+/// "reason: message" of whatever has both.
+std::string words_of(const json::value& from) {
+  const std::string_view reason = text_at(from, {"reason"});
+  const std::string_view message = text_at(from, {"message"});
+  return fmt::format("{}{}{}", reason, reason.empty() || message.empty() ? "" : ": ", message);
+}
+
+/// Why a container ended badly, or does not start.
+void read_container(const json::value& status, PodSight& pod) {
+  if (const json::value* ended = find(status, {"state", "terminated"})) {
+    const std::int64_t signal = integer_at(*ended, {"signal"});
+    std::int64_t code = integer_at(*ended, {"exitCode"});
+    if (code == 0 && signal > 0) code = 128 + signal;
+    if (code == 0 || pod.exit_code != 0) return;
+    pod.exit_code = static_cast<int>(code);
+    const std::string words = words_of(*ended);
+    pod.why = fmt::format("exit code {}{}{}", code, words.empty() ? "" : ", ", words);
+  } else if (const json::value* waiting = find(status, {"state", "waiting"})) {
+    // "ContainerCreating" is no trouble.
+    const std::string_view reason = text_at(*waiting, {"reason"});
+    const bool is_trouble = reason.ends_with("BackOff") || reason.starts_with("Err") ||
+                            reason.find("Error") != std::string_view::npos ||
+                            reason == "InvalidImageName";
+    if (is_trouble && pod.why.empty()) pod.why = words_of(*waiting);
+  }
+}
+
+std::string about(const PodSight& pod) {
+  return fmt::format("pod {}{}{}: {}", pod.name, pod.node.empty() ? "" : " on ", pod.node,
+                     pod.why.empty() ? pod.phase : pod.why);
+}
+
+}  // namespace
+
+JobSight job_sight_of(const json::value& job) {
+  JobSight sight;
+  read_owner(job, sight);
+  sight.completions = integer_at(job, {"spec", "completions"}, 1);
+  const auto sets =
+      parse_int(text_at(job, {"metadata", "annotations", sets_annotation}), "sets", 1, 1 << 20);
+  if (sets) sight.sets = static_cast<std::size_t>(*sets);
+  for (const json::value& condition : items_at(job, {"status", "conditions"})) {
+    if (text_at(condition, {"status"}) != "True") continue;
+    const std::string_view type = text_at(condition, {"type"});
+    if (type == "Complete") sight.end = JobSight::End::Complete;
+    if (type == "Failed") {
+      sight.end = JobSight::End::Failed;
+      sight.why = words_of(condition);
+    }
+  }
+  return sight;
+}
+
+PodSight pod_sight_of(const json::value& pod) {
+  PodSight sight;
+  read_owner(pod, sight);
+  sight.node = text_at(pod, {"spec", "nodeName"});
+  sight.phase = text_at(pod, {"status", "phase"});
+  sight.is_ready = is_true(pod, "Ready");
+  for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
+    read_container(status, sight);
+  }
+  for (const json::value& status : items_at(pod, {"status", "containerStatuses"})) {
+    read_container(status, sight);
+  }
+  const std::string_view reason = text_at(pod, {"status", "reason"});
+  sight.is_disrupted = is_true(pod, "DisruptionTarget") || reason == "Evicted" ||
+                       reason == "NodeLost" || reason == "Preempting" || reason == "Shutdown" ||
+                       reason == "NodeShutdown" || reason == "UnexpectedAdmissionError";
+  if (sight.is_disrupted || (sight.why.empty() && sight.phase == "Failed")) {
+    const std::string words = words_of(*find(pod, {"status"}));
+    if (!words.empty()) sight.why = words;
+  }
+  return sight;
+}
+
+GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {
+  GangState state;
+  state.has_live_pods =
+      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_live(); });
+  if (jobs.empty() && pods.empty()) return state;
+
+  const auto disrupted =
+      std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_disrupted; });
+  const auto failed = std::find_if(pods.begin(), pods.end(),
+                                   [](const PodSight& pod) { return pod.phase == "Failed"; });
+  const auto bad_job = std::find_if(jobs.begin(), jobs.end(), [](const JobSight& job) {
+    return job.end == JobSight::End::Failed;
+  });
+  std::size_t expected = 1;
+  for (const JobSight& job : jobs) expected = std::max(expected, job.sets);
+  const bool are_all_complete =
+      jobs.size() >= expected && std::all_of(jobs.begin(), jobs.end(), [](const JobSight& job) {
+        return job.end == JobSight::End::Complete;
+      });
+  if (are_all_complete) {
+    state.phase = GangPhase::Succeeded;
+    return state;
+  }
+  // A pod that was taken away fails its Job as well: what came first is the cause.
+  if (disrupted != pods.end()) {
+    state.phase = GangPhase::Disrupted;
+    state.reason = about(*disrupted);
+    return state;
+  }
+  if (failed != pods.end() || bad_job != jobs.end()) {
+    state.phase = GangPhase::Failed;
+    state.exit_code = failed != pods.end() && failed->exit_code != 0 ? failed->exit_code : 1;
+    state.reason =
+        failed != pods.end() ? about(*failed) : "Job " + bad_job->name + ": " + bad_job->why;
+    return state;
+  }
+  const auto deleting =
+      std::find_if(jobs.begin(), jobs.end(), [](const JobSight& job) { return job.is_deleting; });
+  if (deleting != jobs.end()) {
+    state.phase = GangPhase::Disrupted;
+    state.reason = fmt::format("Job {} was deleted by somebody else", deleting->name);
+    return state;
+  }
+  std::int64_t wanted = 0;
+  for (const JobSight& job : jobs) wanted += job.completions;
+  const auto well = std::count_if(pods.begin(), pods.end(), [](const PodSight& pod) {
+    return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.is_ready);
+  });
+  const bool are_all_there = jobs.size() >= expected && well >= wanted && wanted > 0;
+  state.phase = are_all_there ? GangPhase::Running : GangPhase::Starting;
+  if (!are_all_there) {
+    const auto stuck = std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) {
+      return pod.is_live() && !pod.why.empty();
+    });
+    if (stuck != pods.end()) state.reason = about(*stuck);
+  }
+  return state;
+}
+
+}  // namespace muster::clusters

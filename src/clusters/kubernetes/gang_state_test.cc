@@ -1,0 +1,98 @@
+#include "clusters/kubernetes/gang_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+
+namespace muster::clusters {
+namespace {
+
+using ::testing::HasSubstr;
+
+PodSight pod(std::string_view status) {
+  return pod_sight_of(boost::json::parse(
+      R"({"metadata":{"name":"p","annotations":{"muster.dev/job-id":"j"},
+          "labels":{"muster.dev/attempt":"3"}},"spec":{"nodeName":"n"},"status":)" +
+      std::string(status) + "}"));
+}
+JobSight job(std::string_view status, int completions = 1, std::size_t sets = 1) {
+  JobSight made = job_sight_of(boost::json::parse(
+      R"({"metadata":{"name":"J"},"spec":{"completions":)" + std::to_string(completions) +
+      R"(},"status":)" + std::string(status) + "}"));
+  made.sets = sets;
+  return made;
+}
+
+const PodSight ready =
+    pod(R"({"phase":"Running","conditions":[{"type":"Ready","status":"True"}]})");
+const PodSight pending = pod(R"({"phase":"Pending"})");
+const PodSight done = pod(R"({"phase":"Succeeded"})");
+const PodSight crashed = pod(R"({"phase":"Failed","containerStatuses":[
+  {"name":"main","state":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]})");
+const PodSight evicted = pod(R"({"phase":"Failed","reason":"Evicted","message":"low on disk",
+  "conditions":[{"type":"DisruptionTarget","status":"True"}]})");
+const JobSight open = job("{}");
+const JobSight complete = job(R"({"conditions":[{"type":"Complete","status":"True"}]})");
+const JobSight failed = job(R"({"conditions":[
+  {"type":"Failed","status":"True","reason":"BackoffLimitExceeded","message":"too often"}]})");
+
+TEST(GangState, IsReadFromLabelsAndStatus) {
+  EXPECT_EQ(ready.job, "j");
+  EXPECT_EQ(ready.attempt, 3U);
+  EXPECT_TRUE(ready.is_ready);
+  EXPECT_EQ(crashed.exit_code, 137);
+  EXPECT_TRUE(evicted.is_disrupted);
+}
+
+TEST(GangState, RunsWhenEveryPodOfEverySetIsReady) {
+  EXPECT_EQ(gang_state_of({}, {}).phase, GangPhase::Absent);
+  EXPECT_EQ(gang_state_of({open}, {}).phase, GangPhase::Starting);
+  EXPECT_EQ(gang_state_of({open}, {pending}).phase, GangPhase::Starting);
+  EXPECT_EQ(gang_state_of({open}, {ready}).phase, GangPhase::Running);
+  EXPECT_EQ(gang_state_of({job("{}", 1, 2)}, {ready}).phase, GangPhase::Starting)
+      << "a Job is missing";
+  EXPECT_EQ(gang_state_of({job("{}", 2)}, {ready}).phase, GangPhase::Starting);
+  EXPECT_EQ(gang_state_of({open, complete}, {ready, done}).phase, GangPhase::Running)
+      << "one is done already";
+}
+
+TEST(GangState, SucceedsWhenAllJobsAreComplete) {
+  JobSight of_two = complete;
+  of_two.sets = 2;
+  EXPECT_EQ(gang_state_of({complete}, {done}).phase, GangPhase::Succeeded);
+  EXPECT_EQ(gang_state_of({complete}, {}).phase, GangPhase::Succeeded) << "pods were collected";
+  EXPECT_NE(gang_state_of({of_two}, {done}).phase, GangPhase::Succeeded);
+}
+
+TEST(GangState, AFailureNamesThePodAndItsExitCode) {
+  const GangState state = gang_state_of({failed, open}, {ready, crashed});
+  EXPECT_EQ(state.phase, GangPhase::Failed);
+  EXPECT_EQ(state.exit_code, 137);
+  EXPECT_EQ(state.reason, "pod p on n: exit code 137, OOMKilled");
+  EXPECT_TRUE(state.has_live_pods);
+  const GangState gone = gang_state_of({failed}, {});
+  EXPECT_EQ(gone.exit_code, 1);
+  EXPECT_THAT(gone.reason, HasSubstr("BackoffLimitExceeded"));
+}
+
+TEST(GangState, WhatOthersTookAwayIsNoFailureOfTheJob) {
+  const GangState state = gang_state_of({failed}, {evicted});
+  EXPECT_EQ(state.phase, GangPhase::Disrupted);
+  EXPECT_EQ(state.reason, "pod p on n: Evicted: low on disk");
+  JobSight deleting = open;
+  deleting.is_deleting = true;
+  EXPECT_EQ(gang_state_of({deleting}, {ready}).phase, GangPhase::Disrupted);
+}
+
+TEST(GangState, APodThatCannotStartSaysWhy) {
+  const PodSight stuck = pod(R"({"phase":"Pending","containerStatuses":[{"name":"main",
+    "state":{"waiting":{"reason":"ImagePullBackOff","message":"no such image"}}}]})");
+  const GangState state = gang_state_of({open}, {stuck});
+  EXPECT_EQ(state.phase, GangPhase::Starting);
+  EXPECT_EQ(state.reason, "pod p on n: ImagePullBackOff: no such image");
+  EXPECT_TRUE(state.has_live_pods);
+}
+
+}  // namespace
+}  // namespace muster::clusters

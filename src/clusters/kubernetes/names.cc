@@ -1,0 +1,65 @@
+#include "clusters/kubernetes/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace muster::clusters {
+
+namespace {
+
+constexpr std::size_t name_max = 52;
+constexpr std::size_t label_max = 63;
+
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+std::string with_hash(std::string text, std::string_view original, std::size_t size_max) {
+  const std::string hash = fmt::format("{:016x}", Hasher().add(original).value());
+  text.resize(std::min(text.size(), size_max - hash.size() - 1));
+  while (!text.empty() && !is_alphanumeric(text.back())) text.pop_back();
+  return text.empty() ? "x" + hash : text + "-" + hash;
+}
+
+}  // namespace
+
+std::string object_name(const ports::Attempt& attempt, std::string_view part) {
+  const std::string number = std::to_string(attempt.number);
+  const std::string plain =
+      fmt::format("{}-{}{}{}", attempt.job, number, part.empty() ? "" : "-", part);
+  // The parts are told apart in the hash, where dashes inside of them do not matter.
+  const std::string original = fmt::format("{}\n{}\n{}", attempt.job, number, part);
+  std::string name = "m-";
+  bool is_changed = attempt.job.find('-') != std::string::npos;
+  for (const char c : plain) {
+    const bool is_fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    is_changed |= !is_fine;
+    name += is_fine ? c : is_upper ? static_cast<char>(c + 32) : '-';
+  }
+  is_changed |= name.size() > name_max || name.ends_with('-');
+  return is_changed ? with_hash(std::move(name), original, name_max) : name;
+}
+
+std::string label_value(std::string_view text) {
+  const auto is_fine = [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
+  };
+  const bool is_allowed = !text.empty() && text.size() <= label_max &&
+                          std::all_of(text.begin(), text.end(), is_fine) &&
+                          is_alphanumeric(text.front()) && is_alphanumeric(text.back());
+  if (is_allowed) return std::string(text);
+  std::string value = "x";
+  for (const char c : text) value += is_fine(c) ? c : '_';
+  return with_hash(std::move(value), text, label_max);
+}
+
+std::string attempt_selector(const ports::Attempt& attempt) {
+  return fmt::format("{}={},{}={}", job_label, label_value(attempt.job), attempt_label,
+                     attempt.number);
+}
+
+}  // namespace muster::clusters

@@ -1,0 +1,233 @@
+#include "clusters/kubernetes/sight.h"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "kube/informer.h"
+
+namespace muster::clusters {
+
+namespace {
+
+namespace json = boost::json;
+
+/// What is kept of a pod: all of it when it takes room of ours, nearly nothing otherwise.
+struct SeenPod {
+  std::string uid;
+  std::unique_ptr<const model::ForeignPod> foreign;  // null: ours, unbound or ended
+};
+
+bool is_equal(const SeenPod& a, const SeenPod& b) {
+  if ((a.foreign == nullptr) != (b.foreign == nullptr)) return false;
+  return a.foreign == nullptr || *a.foreign == *b.foreign;
+}
+
+std::string node_key(const std::string& name) { return "n/" + name; }
+std::string pod_key(const std::string& uid) { return "p/" + uid; }
+
+}  // namespace
+
+class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(kube::Client& client, SightOptions options)
+      : client_(client), options_(std::move(options)) {}
+
+  void start() {
+    nodes_.emplace(
+        client_, kube::ReflectorOptions{.resource = kube::resources::nodes()},
+        [this](const json::value& node) { return node_spec_of(node, options_.gpus); },
+        node_handlers());
+    pods_.emplace(
+        client_, kube::ReflectorOptions{.resource = kube::resources::pods()},
+        [this](const json::value& pod) { return seen_pod(pod); }, pod_handlers());
+  }
+  void stop() {
+    nodes_->stop();
+    pods_->stop();
+  }
+
+  SightChanges& changes() { return changes_; }
+  bool is_complete() const {
+    const std::lock_guard lock(mutex_);
+    return with_nodes_.has_synced && with_pods_.has_synced;
+  }
+  std::string problem() const {
+    const std::lock_guard lock(mutex_);
+    return is_unreachable_ ? problem_ : "";
+  }
+
+  void say_everything() {
+    say_health();
+    for (const auto& node : nodes_->store().all()) say_node(*node);
+    for (const auto& pod : pods_->store().all()) {
+      if (pod->foreign) say_pod(*pod);
+    }
+    wake();
+  }
+
+ private:
+  /// Of one of the two informers.
+  struct Contact {
+    bool is_silent = false;
+    bool has_synced = false;
+  };
+
+  template <typename T>
+  void add_contact(kube::InformerHandlers<T>& on, Contact& with) {
+    on.on_failure = [this, &with](const kube::ApiError& error, int) {
+      lost_contact(with, error.message);
+    };
+    on.on_recovery = [this, &with] { found_contact(with, false); };
+    on.on_synced = [this, &with] { found_contact(with, true); };
+  }
+
+  kube::InformerHandlers<model::NodeSpec> node_handlers() {
+    using Node = std::shared_ptr<const model::NodeSpec>;
+    kube::InformerHandlers<model::NodeSpec> on;
+    on.on_add = [this](const std::string&, const Node& node) {
+      say_node(*node);
+      wake();
+    };
+    on.on_update = [this](const std::string&, const Node& before, const Node& after) {
+      if (*before == *after) return;  // a heartbeat
+      say_node(*after);
+      wake();
+    };
+    on.on_delete = [this](const std::string&, const Node& last) {
+      changes_.put(node_key(last->name), model::NodeGone{options_.cluster, last->name});
+      wake();
+    };
+    add_contact(on, with_nodes_);
+    return on;
+  }
+
+  kube::InformerHandlers<SeenPod> pod_handlers() {
+    using Pod = std::shared_ptr<const SeenPod>;
+    kube::InformerHandlers<SeenPod> on;
+    on.on_add = [this](const std::string&, const Pod& pod) {
+      if (!pod->foreign) return;
+      say_pod(*pod);
+      wake();
+    };
+    on.on_update = [this](const std::string&, const Pod& before, const Pod& after) {
+      if (is_equal(*before, *after)) return;
+      if (after->foreign) {
+        say_pod(*after);
+      } else {
+        say_pod_gone(*before);
+      }
+      wake();
+    };
+    on.on_delete = [this](const std::string&, const Pod& last) {
+      if (!last->foreign) return;
+      say_pod_gone(*last);
+      wake();
+    };
+    add_contact(on, with_pods_);
+    return on;
+  }
+
+  SeenPod seen_pod(const json::value& pod) const {
+    SeenPod seen{std::string(kube::uid_of(pod)), nullptr};
+    const bool is_ours = map_has(pod, job_label);
+    if (is_ours) return seen;
+    if (auto foreign = foreign_pod_of(pod, options_.gpus)) {
+      seen.foreign = std::make_unique<const model::ForeignPod>(std::move(*foreign));
+    }
+    return seen;
+  }
+  static bool map_has(const json::value& object, std::string_view label) {
+    return kube::find(object, {"metadata", "labels", label}) != nullptr;
+  }
+
+  void say_node(const model::NodeSpec& node) {
+    changes_.put(node_key(node.name), model::NodeSeen{options_.cluster, node});
+  }
+  void say_pod(const SeenPod& pod) {
+    changes_.put(pod_key(pod.uid), model::ForeignPodSeen{options_.cluster, *pod.foreign});
+  }
+  void say_pod_gone(const SeenPod& pod) {
+    changes_.put(pod_key(pod.uid), model::ForeignPodGone{options_.cluster, pod.uid});
+  }
+  void wake() const {
+    if (options_.on_change) options_.on_change();
+  }
+
+  // --- reached or not
+
+  bool is_silent() const { return with_nodes_.is_silent || with_pods_.is_silent; }
+
+  void lost_contact(Contact& with, const std::string& why) {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_first = !is_silent();
+      with.is_silent = true;
+      problem_ = why;
+    }
+    if (!is_first) return;
+    client_.run_after(options_.silence_max, [self = shared_from_this()](bool is_stopping) {
+      if (!is_stopping) self->judge_silence();
+    });
+  }
+
+  void judge_silence() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_silent() || is_unreachable_) return;
+      is_unreachable_ = true;
+    }
+    say_health();
+    wake();
+  }
+
+  void found_contact(Contact& with, bool has_synced) {
+    {
+      const std::lock_guard lock(mutex_);
+      with.is_silent = false;
+      with.has_synced |= has_synced;
+      const bool is_known = is_reached_ && !is_unreachable_;
+      if (is_silent() || is_known || !with_nodes_.has_synced || !with_pods_.has_synced) return;
+      is_unreachable_ = false;
+      is_reached_ = true;
+    }
+    say_health();
+    wake();
+  }
+
+  void say_health() {
+    std::optional<model::Health> health;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_unreachable_) health = model::Health::Unreachable;
+      if (!is_unreachable_ && is_reached_) health = model::Health::Ready;
+    }
+    if (health) changes_.put("h", model::ClusterHealth{options_.cluster, *health});
+  }
+
+  kube::Client& client_;
+  const SightOptions options_;
+  SightChanges changes_;
+  mutable std::mutex mutex_;
+  Contact with_nodes_;  // guarded by mutex_, as all up to the blank line
+  Contact with_pods_;
+  bool is_reached_ = false;
+  bool is_unreachable_ = false;
+  std::string problem_;
+
+  std::optional<kube::Informer<model::NodeSpec>> nodes_;
+  std::optional<kube::Informer<SeenPod>> pods_;
+};
+
+KubernetesSight::KubernetesSight(kube::Client& client, SightOptions options)
+    : core_(std::make_shared<Core>(client, std::move(options))) {
+  core_->start();
+}
+KubernetesSight::~KubernetesSight() { core_->stop(); }
+SightChanges& KubernetesSight::changes() { return core_->changes(); }
+bool KubernetesSight::is_complete() const { return core_->is_complete(); }
+std::string KubernetesSight::problem() const { return core_->problem(); }
+void KubernetesSight::say_everything() { core_->say_everything(); }
+
+}  // namespace muster::clusters

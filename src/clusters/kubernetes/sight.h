@@ -1,0 +1,48 @@
+// The sight of a Kubernetes cluster: its nodes, the pods of others on them, and whether it can be
+// reached, as events of the model.
+//
+// Threads: informers fill it on the client's I/O thread; `on_change` is called there and must only
+// wake somebody, who calls changes().drain(). Pods that Muster made are not told here: they are in
+// the books.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/node_model.h"
+#include "clusters/kubernetes/sight_changes.h"
+#include "kube/client.h"
+
+namespace muster::clusters {
+
+struct SightOptions {
+  std::string cluster = {};
+  GpuNaming gpus = {};
+  /// A cluster is said to be unreachable when it has not been heard of for so long.
+  Duration silence_max = seconds(15);
+  std::function<void()> on_change = {};
+};
+
+class KubernetesSight {
+ public:
+  /// The client must outlive it.
+  KubernetesSight(kube::Client& client, SightOptions options);
+  ~KubernetesSight();
+
+  SightChanges& changes();
+  /// All nodes and pods were listed once.
+  bool is_complete() const;
+  /// Why it cannot be reached; "" while it can.
+  std::string problem() const;
+  /// Puts everything into changes() again: health, nodes, pods.
+  void say_everything();
+
+ private:
+  class Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace muster::clusters
