@@ -170,7 +170,7 @@ def thread_sanitizer(*libraries):
 
 TIERS = [
     Tier("build-asan", build("asan"), 1200, counts=False),
-    Tier("build-release", build("release"), 600, counts=False),
+    Tier("build-release", build("release", ["muster"]), 600, counts=False),
     Tier("tidy", label("asan", "tidy"), 60, ["build-asan"]),
     Tier("unit", label("asan", "unit"), 180, ["build-asan"]),
     Tier("scenarios",
