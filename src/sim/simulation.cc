@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/loop.h"
+#include "control/snapshots.h"
 #include "model/state.h"
 #include "ports/memory_inbox.h"
 #include "ports/memory_store.h"
@@ -89,6 +90,11 @@ class Simulation {
   }
 
   void start_process() {
+    // Every other process leaves a snapshot of its beginning: recovery then is that and a tail.
+    if (options_.faults && ++processes_ % 2 == 0) {
+      const auto written = control::write_snapshot(store_, workload_.policy);
+      MUSTER_CHECK(written.ok(), "{}", written.error().message);
+    }
     auto recovered = control::recover(store_, workload_.policy);
     MUSTER_CHECK(recovered.ok(), "{}", recovered.error().message);
     control::Loop::Ports ports{inbox_, store_, {}};
@@ -404,6 +410,7 @@ class Simulation {
   ports::MemoryStore store_;
   std::vector<std::unique_ptr<SimulatedCluster>> clusters_;
   std::optional<control::Loop> loop_;
+  int processes_ = 0;  // started so far
   Time next_look_;
   Time last_submit_;
   Time limit_;
