@@ -165,11 +165,13 @@ TEST_F(ReadRoutes, WhatMoreQuotaWouldDo) {
 TEST_F(ReadRoutes, QueuesClustersNodesAndPools) {
   EXPECT_EQ(get("/queues").at("queues").as_array().size(), 1u);
   EXPECT_EQ(get("/queues/q").at("waiting"), 1);
+  EXPECT_EQ(get("/queues/q").at("running"), 1);
   EXPECT_EQ(get("/queues/q").at("use").at("gpu"), "16");
   EXPECT_EQ(get("/queues/q/usage").at("capacity").at("gpu"), "16");
   EXPECT_EQ(get("/queues/nobody").status, 404);
   EXPECT_EQ(get("/clusters").at("clusters").as_array().size(), 1u);
   EXPECT_EQ(get("/clusters/a").at("type"), "local");
+  EXPECT_EQ(get("/clusters/a").at("health_since_ms"), now.ms) << "ready since it joined";
   EXPECT_EQ(get("/clusters/b").status, 404);
   const auto first = get("/nodes?limit=1");
   ASSERT_EQ(first.at("nodes").as_array().size(), 1u);
