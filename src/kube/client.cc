@@ -51,6 +51,7 @@ struct Client::State {
   // Exactly one of these three kinds.
   Done done;
   OnBytes on_bytes;
+  std::function<void()> on_open;
   StreamDone stream_done;
   std::optional<SocketCallbacks> socket;
   std::vector<std::string> protocols;
@@ -154,7 +155,9 @@ class Client::Core {
     if (!request.content_type.empty()) made.headers.set("Content-Type", request.content_type);
     if (state.done) made.total_timeout = request.timeout.value_or(options_.timeout);
     if (!state.done && request.timeout) made.total_timeout = request.timeout;
+    // A quiet log is no dead one: streams have no limit of silence unless they ask for it.
     made.idle_timeout = request.idle_timeout;
+    if (!request.idle_timeout) made.idle_timeout = state.done ? *made.total_timeout : Duration{};
     return made;
   }
 
@@ -170,6 +173,10 @@ class Client::Core {
     };
     if (state->on_bytes) {
       net::StreamCallbacks callbacks{.on_bytes = state->on_bytes};
+      callbacks.on_head = [state](const net::ClientResponse& head) {
+        if (head.status / 100 == 2 && state->on_open) state->on_open();
+        return true;
+      };
       state->http = http_->stream_later(std::move(request), std::move(callbacks), answered);
     } else {
       state->http = http_->send_later(std::move(request), answered);
@@ -349,9 +356,11 @@ Client::Call Client::send_later(const ApiRequest& request, Done done) {
   return call;
 }
 
-Client::Call Client::stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done) {
+Client::Call Client::stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done,
+                                  std::function<void()> on_open) {
   const auto state = std::make_shared<State>();
   state->request = request;
+  state->on_open = std::move(on_open);
   state->on_bytes = std::move(on_bytes);
   state->stream_done = std::move(done);
   core_->begin(state);

@@ -69,8 +69,10 @@ class Client {
   /// done is called exactly once, on the I/O thread.
   Call send_later(const ApiRequest& request, Done done);
 
-  /// An answer without end: a watch, a log. Its bytes come as they are read.
-  Call stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done);
+  /// An answer without end: a watch, a log. Its bytes come as they are read; on_open, which may be
+  /// empty, when the server agreed: a watch may then be quiet for long.
+  Call stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done,
+                    std::function<void()> on_open = {});
   Reply<Ok> stream(const ApiRequest& request, OnBytes on_bytes);
 
   /// exec, attach, port-forward. on_close may carry the server's refusal.

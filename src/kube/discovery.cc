@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <mutex>
 #include <utility>
 
 #include "base/text.h"
@@ -206,49 +207,59 @@ void discover_later(Client& client, DiscoveryDone done) {
 
 // --- the mapper --------------------------------------------------------------------------------
 
-std::shared_ptr<const ApiResources> RestMapper::known() const {
-  const std::lock_guard lock(mutex_);
-  return known_;
-}
+class RestMapper::Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(Client& client, Duration pause) : client_(client), pause_(pause) {}
 
-void RestMapper::find_later(std::string_view api_version, std::string_view kind, Done done) {
-  std::unique_lock lock(mutex_);
-  const Resource* found = known_ ? known_->of_kind(api_version, kind) : nullptr;
-  if (found != nullptr) {
-    const Resource copy = *found;
-    lock.unlock();
-    return done(copy);
-  }
-  waiting_.push_back({std::string(api_version), std::string(kind), std::move(done)});
-  if (std::exchange(is_asking_, true)) return;
-  const bool is_first = known_ == nullptr;
-  lock.unlock();
-  if (is_first) return ask();
-  client_.run_after(pause_, [this](bool) { ask(); });
-}
-
-void RestMapper::ask() {
-  discover_later(client_, [this](const auto& found) { take(found); });
-}
-
-void RestMapper::take(const Reply<std::shared_ptr<const ApiResources>>& found) {
-  std::vector<Question> waiting;
-  {
+  Client& client() { return client_; }
+  std::shared_ptr<const ApiResources> known() const {
     const std::lock_guard lock(mutex_);
-    if (found) known_ = *found;
-    waiting.swap(waiting_);
-    is_asking_ = false;
+    return known_;
   }
-  for (const Question& question : waiting) {
-    if (!found) {
-      question.done(found.error());
-      continue;
+
+  void find(std::string_view api_version, std::string_view kind, Done done) {
+    std::unique_lock lock(mutex_);
+    const Resource* found = known_ ? known_->of_kind(api_version, kind) : nullptr;
+    if (found != nullptr) {
+      const Resource copy = *found;
+      lock.unlock();
+      return done(copy);
     }
+    waiting_.push_back({std::string(api_version), std::string(kind), std::move(done)});
+    if (std::exchange(is_asking_, true)) return;
+    const bool is_first = known_ == nullptr;
+    lock.unlock();
+    if (is_first) return ask();
+    client_.run_after(pause_, [self = shared_from_this()](bool) { self->ask(); });
+  }
+
+ private:
+  struct Question {
+    std::string api_version;
+    std::string kind;
+    Done done;
+  };
+
+  void ask() {
+    discover_later(client_, [self = shared_from_this()](const auto& found) { self->take(found); });
+  }
+
+  void take(const Reply<std::shared_ptr<const ApiResources>>& found) {
+    std::vector<Question> waiting;
+    {
+      const std::lock_guard lock(mutex_);
+      if (found) known_ = *found;
+      waiting.swap(waiting_);
+      is_asking_ = false;
+    }
+    for (const Question& question : waiting) answer(question, found);
+  }
+
+  static void answer(const Question& question,
+                     const Reply<std::shared_ptr<const ApiResources>>& found) {
+    if (!found) return question.done(found.error());
     const Resource* resource = (*found)->of_kind(question.api_version, question.kind);
-    if (resource != nullptr) {
-      question.done(*resource);
-      continue;
-    }
+    if (resource != nullptr) return question.done(*resource);
     ApiError error;
     error.code = 404;
     error.reason = "NotFound";
@@ -257,10 +268,26 @@ void RestMapper::take(const Reply<std::shared_ptr<const ApiResources>>& found) {
                                 question.api_version, question.kind);
     question.done(error);
   }
+
+  Client& client_;
+  const Duration pause_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ApiResources> known_;  // guarded by mutex_, as all that follows
+  std::vector<Question> waiting_;
+  bool is_asking_ = false;
+};
+
+RestMapper::RestMapper(Client& client, Duration pause)
+    : core_(std::make_shared<Core>(client, pause)) {}
+
+std::shared_ptr<const ApiResources> RestMapper::known() const { return core_->known(); }
+
+void RestMapper::find_later(std::string_view api_version, std::string_view kind, Done done) {
+  core_->find(api_version, kind, std::move(done));
 }
 
 Reply<Resource> RestMapper::find(std::string_view api_version, std::string_view kind) {
-  MUSTER_CHECK(!client_.is_io_thread(), "a callback must not wait: use find_later");
+  MUSTER_CHECK(!core_->client().is_io_thread(), "a callback must not wait: use find_later");
   std::promise<Reply<Resource>> promise;
   find_later(api_version, kind,
              [&](Reply<Resource> reply) { promise.set_value(std::move(reply)); });

@@ -5,8 +5,6 @@
 #include <boost/json/value.hpp>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +47,8 @@ void discover_later(Client& client, DiscoveryDone done);
 /// CRD may be new; not more often than once in `pause`. Thread-safe.
 class RestMapper {
  public:
-  explicit RestMapper(Client& client, Duration pause = seconds(2))
-      : client_(client), pause_(pause) {}
+  /// The client must outlive it.
+  explicit RestMapper(Client& client, Duration pause = seconds(2));
 
   using Done = std::function<void(Reply<Resource>)>;
   /// done comes at once when it is known, else on the I/O thread. Unknown kinds are a 404.
@@ -61,20 +59,8 @@ class RestMapper {
   std::shared_ptr<const ApiResources> known() const;
 
  private:
-  struct Question {
-    std::string api_version;
-    std::string kind;
-    Done done;
-  };
-  void ask();
-  void take(const Reply<std::shared_ptr<const ApiResources>>& found);
-
-  Client& client_;
-  const Duration pause_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const ApiResources> known_;  // guarded by mutex_, as all that follows
-  std::vector<Question> waiting_;
-  bool is_asking_ = false;
+  class Core;  // outlives this while it waits for the server
+  std::shared_ptr<Core> core_;
 };
 
 }  // namespace muster::kube

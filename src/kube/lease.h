@@ -35,7 +35,7 @@ class Lease {
 
   using Done = std::function<void(Reply<LeaseView>)>;
   /// Takes it, renews it, or says who has it. `now` is any clock that never goes back. Calls must
-  /// not overlap; done runs on the I/O thread.
+  /// not overlap; done runs on the I/O thread, and the Lease must live until then.
   void try_later(Time now, Time wall, Done done);
   /// Waits.
   Reply<LeaseView> try_once(Time now, Time wall);

@@ -36,10 +36,8 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   }
 
   ReflectorStats stats() const {
-    const std::lock_guard lock(mutex_);
-    ReflectorStats stats = stats_;
-    stats.resource_version = version_;
-    return stats;
+    const std::lock_guard lock(shown_mutex_);
+    return shown_;
   }
 
  private:
@@ -54,10 +52,17 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
     };
   }
 
+  void show_stats() {
+    stats_.resource_version = version_;
+    const std::lock_guard lock(shown_mutex_);
+    shown_ = stats_;
+  }
+
   // --- listing
 
   void list() {
     ++stats_.lists;
+    show_stats();
     continue_token_.clear();
     sink_->begin_list();
     if (!is_stopped_) next_page();
@@ -98,6 +103,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
 
   void watch() {
     ++stats_.watches;
+    show_stats();
     watch_began_ = Clock::now();
     events_before_ = stats_.events + stats_.bookmarks;
     decoder_ = std::make_unique<WatchDecoder>(
@@ -112,11 +118,13 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
         request,
         [self = shared_from_this()](std::string_view bytes) {
           const Lock lock(self->mutex_);
-          if (self->is_stopped_) return false;
-          self->contact();
-          return self->decoder_->feed(bytes);
+          return !self->is_stopped_ && self->decoder_->feed(bytes);
         },
-        [self = shared_from_this()](const Reply<Ok>& end) { self->end_watch(end); });
+        [self = shared_from_this()](const Reply<Ok>& end) { self->end_watch(end); },
+        [self = shared_from_this()] {
+          const Lock lock(self->mutex_);
+          if (!self->is_stopped_) self->contact();
+        });
   }
 
   bool take_event(const WatchEvent& event) {
@@ -136,6 +144,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
         break;
     }
     if (!version.empty()) version_ = version;
+    show_stats();
     return !is_stopped_;
   }
 
@@ -197,6 +206,10 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<WatchDecoder> decoder_;
   Clock::time_point watch_began_;
   std::uint64_t events_before_ = 0;
+
+  /// Apart from the other, so that who asks never waits for a sink.
+  mutable std::mutex shown_mutex_;
+  ReflectorStats shown_;  // guarded by shown_mutex_
 };
 
 Reflector::Reflector(Client& client, ReflectorOptions options, std::shared_ptr<ObjectSink> sink)

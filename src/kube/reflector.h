@@ -60,7 +60,8 @@ class Reflector {
   Reflector(Client& client, ReflectorOptions options, std::shared_ptr<ObjectSink> sink);
   ~Reflector();
 
-  /// May be called from the sink.
+  /// Waits for a call of the sink that is under way, unless it comes from there: hold no lock that
+  /// the sink takes.
   void stop();
   ReflectorStats stats() const;
 

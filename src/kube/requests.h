@@ -22,7 +22,7 @@ struct ApiRequest {
   std::string body = {};
   std::string accept = "application/json";
   std::optional<Duration> timeout = {};       // instead of the client's, of one attempt
-  std::optional<Duration> idle_timeout = {};  // without a byte; of streams
+  std::optional<Duration> idle_timeout = {};  // without a byte; of streams, which have none else
   bool may_retry = true;
 };
 

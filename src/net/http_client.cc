@@ -1,6 +1,9 @@
 #include "net/http_client.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -47,6 +50,17 @@ std::string said(const error_code& error) {
   std::string text = error.message();
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
   return text;
+}
+
+/// A stream may be quiet for hours: the kernel asks whether the other end is still there.
+void notice_dead_peers(tcp::socket& socket) {
+  const auto set = [&](int level, int name, int value) {
+    ::setsockopt(socket.native_handle(), level, name, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 bool may_repeat(std::string_view method) {
@@ -335,6 +349,7 @@ asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect(State call, cons
                     error == asio::error::connection_refused ? "; is the server running?" : ""));
   }
   socket.set_option(tcp::no_delay(true), error);
+  notice_dead_peers(socket);
   if (!url.is_tls()) co_return plain_transport(std::move(socket));
   if (proxy) {
     const Status made = co_await tunnel(socket, url, *proxy);

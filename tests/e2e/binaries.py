@@ -23,7 +23,8 @@ KUBERNETES = "1.34.4"
 ETCD = "3.6.7"
 KWOK = "0.7.0"
 
-CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
+BARE = ("etcd", "kube-apiserver")
+CONTROL_PLANE = (*BARE, "kube-controller-manager", "kwok")
 FROM_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet",
                    "kubectl")
 PLAIN = {  # name -> module, package, version

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from binaries import CONTROL_PLANE, KUBERNETES, find_binaries
+from binaries import BARE, CONTROL_PLANE, KUBERNETES, find_binaries
 from pki import Pki
 from processes import Daemon, free_port, wait_until
 
@@ -26,12 +26,12 @@ TOKENS = {  # token -> user, groups
 class ControlPlane:
     """One cluster. start() returns when it is healthy; stop() when all its processes are gone."""
 
-    def __init__(self, name="one", version=KUBERNETES, folder=None, has_kwok=True,
-                 api_flags=()):
+    def __init__(self, name="one", version=KUBERNETES, folder=None, is_bare=False, api_flags=()):
+        """Bare: only etcd and the API server, without controllers and nodes."""
         self.name = name
         self.version = version
-        self.has_kwok = has_kwok
-        self.binaries = find_binaries(version, CONTROL_PLANE, build=False)
+        self.is_bare = is_bare
+        self.binaries = find_binaries(version, BARE if is_bare else CONTROL_PLANE, build=False)
         self.owns_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix=f"muster-kube-{name}-"))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -88,6 +88,14 @@ class ControlPlane:
         self.make_files()
         self.start_etcd()
         self.start_api()
+        if not self.is_bare:
+            self.start_controllers()
+            self.start_kwok()
+            self.wait("the default service account", lambda: self.get(
+                "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200)
+        return self
+
+    def start_controllers(self):
         self.daemon("controllers", [
             self.binaries / "kube-controller-manager",
             "--kubeconfig", self.file("controllers.kubeconfig"),
@@ -100,16 +108,14 @@ class ControlPlane:
             # node-lifecycle stays on: it removes the not-ready taint that each new node gets.
             "--controllers=*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
         ]).start()
-        if self.has_kwok:
-            self.daemon("kwok", [
-                self.binaries / "kwok", "--kubeconfig", self.file("admin.kubeconfig"),
-                "--manage-all-nodes=false",
-                "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
-                "--node-lease-duration-seconds", "200",
-            ], {"HOME": self.file("kwok-home")}).start()
-        self.wait("the default service account", lambda: self.get(
-            "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200)
-        return self
+
+    def start_kwok(self):
+        self.daemon("kwok", [
+            self.binaries / "kwok", "--kubeconfig", self.file("admin.kubeconfig"),
+            "--manage-all-nodes=false",
+            "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
+            "--node-lease-duration-seconds", "200",
+        ], {"HOME": self.file("kwok-home")}).start()
 
     def daemon(self, name, command, environment=None):
         made = Daemon(f"{self.name}/{name}", command, self.file(name + ".log"), environment)

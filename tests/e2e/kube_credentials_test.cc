@@ -1,6 +1,7 @@
 // Who we are to a real API server: certificates, tokens, plugins, and what is renewed on the way.
 #include <gmock/gmock.h>
 
+#include <boost/json/serialize.hpp>
 #include <filesystem>
 #include <fstream>
 

@@ -2,10 +2,12 @@
 // revisions compacted away. Whatever happens, the store becomes what the cluster has.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "kube/informer.h"
 #include "kube/watch.h"
@@ -19,7 +21,7 @@ using Value = std::shared_ptr<const std::string>;
 /// The ConfigMaps of a namespace, through the proxy, and how often each key was told.
 class Watched {
  public:
-  explicit Watched(const std::string& ns)
+  explicit Watched(const std::string& ns, Duration idle_timeout = minutes(3))
       : client_(connect(through_proxy(), {.connect_timeout = seconds(3), .timeout = seconds(10)})),
         informer_(
             *client_,
@@ -27,6 +29,7 @@ class Watched {
              .ns = ns,
              .field_selector = "metadata.name!=kube-root-ca.crt",
              .page = 10,
+             .idle_timeout = idle_timeout,
              .backoff_min = milliseconds(100),
              .backoff_max = milliseconds(500)},
             [](const json::value& object) {
@@ -37,13 +40,19 @@ class Watched {
 
   kube::Informer<std::string>& informer() { return informer_; }
   bool wait_until(const std::function<bool()>& condition) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(60), condition);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() >= end) return false;
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(50));
+    }
+    return true;
   }
   /// The store has exactly these names.
   bool becomes(const std::vector<std::string>& names) {
     return wait_until([&] {
       if (informer_.store().size() != names.size()) return false;
+      const std::lock_guard lock(mutex_);
       return std::all_of(names.begin(), names.end(),
                          [&](const std::string& name) { return live_.count(name) == 1; });
     });
@@ -187,6 +196,19 @@ TEST_F(KubeInformer, AServerThatIsDownForAWhileIsFoundAgain) {
   create_config_map("b");
   ASSERT_TRUE(watched.becomes({"a", "b"}));
   EXPECT_GE(watched.failures(), 1);
+}
+
+TEST_F(KubeInformer, AConnectionThatHangsIsGivenUpAndGoesOnWithoutAGap) {
+  create_config_map("a");
+  Watched watched(ns, seconds(3));
+  ASSERT_TRUE(watched.becomes({"a"}));
+  command("stall");
+  create_config_map("b");
+  ASSERT_TRUE(watched.wait_until([&] { return watched.failures() > 0; }));
+  command("flow");
+  ASSERT_TRUE(watched.becomes({"a", "b"}));
+  EXPECT_EQ(watched.informer().stats().lists, 1U);
+  EXPECT_EQ(watched.added("b"), 1);
 }
 
 TEST_F(KubeInformer, AWatchFromForgottenTimesIsGone) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of src/kube against a real control plane.
 
-Usage: kube_test.py TEST_BINARY [--kubernetes VERSION] [GTEST_OPTION...]
+Usage: kube_test.py TEST_BINARY [--kubernetes VERSION] [--bare] [GTEST_OPTION...]
 
 Starts a cluster and a fault proxy in front of it, serves the commands with which the tests make
 the cluster misbehave, runs the binary and ends all of it. `NOT TESTED` on its own line means that
@@ -9,7 +9,6 @@ the Kubernetes binaries can neither be found nor built here.
 """
 import argparse
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -18,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from binaries import KUBERNETES, Missing
 from control_plane import ControlPlane
 from fault_proxy import FaultProxy
-from processes import end_with_parent
+from processes import spawn
 
 
 def commands(cluster, proxy):
@@ -65,17 +64,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("binary")
     parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    parser.add_argument("--bare", action="store_true", help="no controllers, no nodes")
     options, gtest = parser.parse_known_args()
     start = time.monotonic()
     try:
-        cluster = ControlPlane("real", options.kubernetes)
+        cluster = ControlPlane("real", options.kubernetes, is_bare=options.bare)
     except Missing as missing:
         print(f"NOT TESTED: {missing}")
         return 0
     with cluster:
         proxy = FaultProxy(cluster.port)
         server = serve_commands(commands(cluster, proxy))
-        cluster.add_nodes(3, gpus=4)
+        if not options.bare:
+            cluster.add_nodes(3, gpus=4)
         print(f"Kubernetes {cluster.version} is up after {time.monotonic() - start:.1f} s",
               flush=True)
         proxied = cluster.write_kubeconfig("proxied.kubeconfig", cert="admin",
@@ -87,9 +88,7 @@ def main():
             "MUSTER_E2E_CA": cluster.pki.text("ca.crt"),
             "MUSTER_E2E_CONTROL": f"http://127.0.0.1:{server.server_address[1]}",
         }
-        # pylint: disable-next=subprocess-popen-preexec-fn
-        code = subprocess.run([options.binary, *gtest], env=environment, check=False,
-                              preexec_fn=end_with_parent).returncode
+        code = spawn([options.binary, *gtest], env=environment).wait()
         if code:
             print(cluster.daemons["apiserver"].log_tail(8))
         proxy.close()

@@ -5,8 +5,11 @@ import signal
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 PR_SET_PDEATHSIG = 1
+# The kernel's "parent" is the thread that started the child: one that lives as long as we do.
+SPAWNER = ThreadPoolExecutor(max_workers=1)
 
 
 def free_port():
@@ -17,6 +20,12 @@ def free_port():
 
 def end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def spawn(command, **options):
+    """A child that ends with this process."""
+    return SPAWNER.submit(subprocess.Popen, command, preexec_fn=end_with_parent,
+                          **options).result()
 
 
 class Daemon:
@@ -31,10 +40,8 @@ class Daemon:
 
     def start(self):
         with open(self.log_path, "ab") as log:
-            # pylint: disable-next=subprocess-popen-preexec-fn
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL, env=self.environment,
-                                            preexec_fn=end_with_parent)
+            self.process = spawn(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                 env=self.environment)
         return self
 
     def is_running(self):
