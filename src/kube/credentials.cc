@@ -235,7 +235,7 @@ class Credentials::Core {
 Credentials::Credentials(const Access& access, CredentialOptions options)
     : core_(std::make_unique<Core>(access, std::move(options))) {}
 Credentials::~Credentials() { stop(); }
-void Credentials::get(Done done) { core_->get(done); }
+void Credentials::get(const Done& done) { core_->get(done); }
 bool Credentials::reject(std::uint64_t generation) { return core_->reject(generation); }
 void Credentials::stop() { core_->stop(); }
 

@@ -40,7 +40,7 @@ class Credentials {
   ~Credentials();
 
   using Done = std::function<void(Result<Credential>)>;
-  void get(Done done);
+  void get(const Done& done);
   /// The server answered 401 to this one. True when asking again may give another.
   bool reject(std::uint64_t generation);
   /// Ends a running plugin; whoever waits or asks from now on gets "cancelled". Waits for the end.

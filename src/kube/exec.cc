@@ -20,13 +20,13 @@ class Outlet {
   bool send(std::string message) {
     const std::lock_guard lock(mutex_);
     if (is_over_) return false;
-    if (socket_) return socket_->send(std::move(message));
+    if (socket_) return socket_->send(message);
     waiting_.push_back(std::move(message));
     return true;
   }
   void open(const net::WebSocket& socket) {
     const std::lock_guard lock(mutex_);
-    for (std::string& message : waiting_) socket.send(std::move(message));
+    for (const std::string& message : waiting_) socket.send(message);
     waiting_.clear();
     if (is_closing_) socket.close();
     socket_ = socket;

@@ -16,19 +16,19 @@
 
 namespace muster::net {
 
-bool WebSocket::send(std::string message, bool is_text) const {
-  return session_ && session_->send(is_text ? Opcode::Text : Opcode::Binary, std::move(message));
+bool WebSocket::send(std::string_view message, bool is_text) const {
+  return session_ && session_->send(is_text ? Opcode::Text : Opcode::Binary, message);
 }
 
-void WebSocket::close(int code, std::string reason) const {
-  if (session_) session_->close(code, std::move(reason));
+void WebSocket::close(int code, std::string_view reason) const {
+  if (session_) session_->close(code, reason);
 }
 
 std::size_t WebSocket::pending_bytes() const { return session_ ? session_->pending_bytes() : 0; }
 
 // --- from any thread ---------------------------------------------------------------------------
 
-bool WebSocketSession::send(Opcode opcode, std::string payload) {
+bool WebSocketSession::send(Opcode opcode, std::string_view payload) {
   const FrameMask mask = random_frame_mask();
   const std::lock_guard lock(mutex_);
   if (is_closing_ || is_over_) return false;
@@ -37,7 +37,7 @@ bool WebSocketSession::send(Opcode opcode, std::string payload) {
   return true;
 }
 
-void WebSocketSession::close(int code, std::string reason) {
+void WebSocketSession::close(int code, std::string_view reason) {
   const FrameMask mask = random_frame_mask();
   const std::lock_guard lock(mutex_);
   if (is_closing_ || is_over_) return;
@@ -73,7 +73,9 @@ void WebSocketSession::add_headers(Headers& headers) const {
 }
 
 Status WebSocketSession::check(const Response& head) const {
-  const auto refused = [](std::string message) { return Error{Fault::Unavailable, message}; };
+  const auto refused = [](std::string message) {
+    return Error{Fault::Unavailable, std::move(message)};
+  };
   if (head.status != 101) {
     return refused(fmt::format("no WebSocket: {} {}", head.status, reason_phrase(head.status)));
   }

@@ -51,9 +51,9 @@ class WebSocket {
   explicit WebSocket(std::shared_ptr<WebSocketSession> session) : session_(std::move(session)) {}
 
   /// False when it is closed or closing: nobody will read it.
-  bool send(std::string message, bool is_text = false) const;
+  bool send(std::string_view message, bool is_text = false) const;
   /// Ends it in the agreed way: a close frame after what was sent, then the peer's.
-  void close(int code = 1000, std::string reason = {}) const;
+  void close(int code = 1000, std::string_view reason = {}) const;
   /// Queued and not written.
   std::size_t pending_bytes() const;
 

@@ -24,8 +24,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         io_(std::move(io)) {}
 
   // From any thread.
-  bool send(Opcode opcode, std::string payload);
-  void close(int code, std::string reason);
+  bool send(Opcode opcode, std::string_view payload);
+  void close(int code, std::string_view reason);
   std::size_t pending_bytes() const;
 
   // From the I/O thread.
