@@ -1,4 +1,6 @@
 // Snapshots and payloads of SqlStore.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "store/book_codec.h"
@@ -12,6 +14,19 @@ namespace {
 constexpr std::size_t chunk_bytes = 512 * 1024;
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
+
+constexpr std::size_t seal_bytes = 64;
+
+/// A chunk of a snapshot begins with the hash of the rest: a changed bit anywhere is found, also in
+/// what the hash of the world does not cover.
+std::string sealed(const std::string& chunk) { return sha256_hex(chunk) + chunk; }
+
+Result<std::string_view> unsealed(std::string_view bytes, std::int64_t chunk) {
+  const std::string_view content = bytes.substr(std::min(seal_bytes, bytes.size()));
+  if (bytes.size() < seal_bytes || bytes.substr(0, seal_bytes) != sha256_hex(content))
+    return invalid(fmt::format("snapshot: chunk {} was changed after it was written", chunk));
+  return content;
+}
 
 /// Statements of one transaction.
 Status write_all(Connection& connection, const std::vector<Batch>& batches) {
@@ -53,12 +68,13 @@ Status SqlStore::save_snapshot(std::uint64_t sequence, const ports::NextBook& ne
     more = book.has_value();
     if (book) encode_book(*book, chunk);
     if (more ? chunk.size() < chunk_bytes : chunk.empty()) continue;
+    const std::string bytes = sealed(chunk);
     const std::lock_guard lock(blobs_mutex_);
     const Batch insert{
         "insert into snapshot_chunks (snapshot, number, bytes) values ($1, $2, $3) "
         "on conflict (snapshot, number) do nothing",
         3,
-        {number, ++chunks, Bytes{chunk}}};
+        {number, ++chunks, Bytes{bytes}}};
     if (Status status = write_all(*blobs_, {insert}); !status) return status;
     chunk.clear();
   }
@@ -105,7 +121,9 @@ Result<std::uint64_t> SqlStore::read_snapshot(const ports::EachBook& each) const
     });
     if (!read) return read.error();
     if (!bytes) break;
-    for (std::string_view left = *bytes; !left.empty();) {
+    const Result<std::string_view> content = unsealed(*bytes, chunk);
+    if (!content) return content.error();
+    for (std::string_view left = *content; !left.empty();) {
       if (Status status = decode_book(left, book); !status) return status.error();
       if (Status status = each(book); !status) return status.error();
     }

@@ -66,7 +66,7 @@ class Server:
 
     def log(self):
         with open(self.log_path, errors="replace") as log:
-            return log.read()[-4000:]
+            return log.read()
 
     def request(self, method, path, body=None, headers=None, timeout=30, check=True):
         """(status, parsed body, headers); an OSError or HTTPException if there is no answer."""

@@ -85,14 +85,15 @@ class Restart(unittest.TestCase):
         self.assertEqual(status, 410, body)
 
     def spoil(self, server):
+        """One bit of every snapshot: the newest may be one that the kill left unfinished."""
         with sqlite3.connect(os.path.join(server.folder, "data/muster-blobs.db")) as db:
-            chunk, number, data = db.execute(
-                "select snapshot, number, bytes from snapshot_chunks order by snapshot desc, number"
-            ).fetchone()
-            middle = len(data) // 2
-            data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1:]
-            db.execute("update snapshot_chunks set bytes = ? where snapshot = ? and number = ?",
-                       (data, chunk, number))
+            for snapshot, number, data in db.execute(
+                    "select snapshot, min(number), bytes from snapshot_chunks group by snapshot"
+            ).fetchall():
+                middle = len(data) // 2
+                data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1:]
+                db.execute("update snapshot_chunks set bytes = ? where snapshot = ? and number = ?",
+                           (data, snapshot, number))
 
     def test_a_damaged_snapshot_is_said_and_the_journal_read_instead(self):
         server = self.server(OFTEN)

@@ -147,7 +147,8 @@ Error conflict(const sched::Job& job, std::string_view what) {
 void change_job(Backend& backend, const CallPtr& call, std::string verb, std::string detail,
                 Change work) {
   std::string id(call->request.param("job"));
-  const auto forgotten = std::make_shared<bool>(false);  // by the engine: only in the tables, if ever
+  // By the engine: it is only in the tables, if it ever was.
+  const auto forgotten = std::make_shared<bool>(false);
   const bool ends = verb == "cancel";
   change(
       backend.runner.requests(), call,
