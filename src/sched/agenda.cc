@@ -180,7 +180,10 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   auto scan = q.scan;
   std::optional<Entry> found;
   const bool by_chance = !try_all_ && !reserve_open_ && !fifo;
-  for (; scan != world.lines_of(id).end() && !found; ++scan, ++scanned_) {
+  const auto end = world.lines_of(id).end();
+  for (auto next = scan; scan != end && !found; scan = next, ++scanned_) {
+    // States of lines are scattered: the next one is on its way while this one is looked at.
+    if (++next != end) __builtin_prefetch(&lines_[next->line.index()]);
     LineState& s = lines_[scan->line.index()];
     if (s.moved == plan_) continue;
     if (by_chance && !s.due && !gains_.has_chance(moment(world), scan->shape)) continue;

@@ -126,7 +126,7 @@ FitCache::ClassFit& FitCache::new_entry(const World& world, const Policy& policy
                                         const PodShapeRec& pod, std::uint16_t each, ClassId cls) {
   if (fits_.size() <= pod.need) fits_.resize(world.shapes.need_count());
   auto& row = fits_[pod.need];
-  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 3 / 2 + 16);
+  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 2 + 64);
   const NodeClass& node = world.fleet.node_class(cls);
   ClassFit& f = row[cls.index()];
   f.generation = node.generation;

@@ -22,10 +22,10 @@ bool RoomWalk::counts(NodeId id) const {
   const World& world = placer_.world_;
   const Node& node = world.fleet.node(id);
   if (node.cls.is_none()) return false;
+  const PodShapeRec& pod = world.shapes.pod(venue_.pods[set_]);
+  if (pod.gpus > 0 && world.fleet.profile(node.profile).type != venue_.types[set_]) return false;
   const NodeClass& c = world.fleet.node_class(node.cls);
   const Placer::Ask ask{venue_, set_, per_node_, asker_, nullptr};
-  const PodShapeRec& pod = world.shapes.pod(venue_.pods[set_]);
-  if (pod.gpus > 0 && world.fleet.profile(c.profile).type != venue_.types[set_]) return false;
   return placer_.open_to(c, ask) &&
          placer_.cache_.match(world, placer_.policy_, venue_.pods[set_], c.profile).allowed;
 }
@@ -51,12 +51,10 @@ int RoomWalk::pods_on(const Freed& freed) const {
 void RoomWalk::release(const std::vector<PodOn>& pods) {
   const World& world = placer_.world_;
   for (const PodOn& on : pods) {
-    auto [it, is_new] = freed_at_.try_emplace(on.node, freed_.size());
-    if (is_new) {
-      if (!counts(on.node)) {
-        freed_at_.erase(it);
-        continue;
-      }
+    auto it = freed_at_.find(on.node);
+    if (it == freed_at_.end()) {
+      if (!counts(on.node)) continue;
+      it = freed_at_.emplace(on.node, freed_.size()).first;
       const Node& node = world.fleet.node(on.node);
       Freed f;
       f.node = on.node;

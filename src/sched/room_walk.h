@@ -2,8 +2,8 @@
 // the world.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "sched/gang.h"
@@ -39,7 +39,7 @@ class RoomWalk {
   Asker asker_;
   std::int64_t room_ = 0;
   std::vector<Freed> freed_;
-  std::map<NodeId, std::size_t> freed_at_;
+  boost::unordered_flat_map<NodeId, std::size_t, std::hash<NodeId>> freed_at_;  // lookup-only
 };
 
 }  // namespace muster::sched

@@ -94,7 +94,8 @@ void add_charges(World& world, const Policy& policy, const Shape& shape, Venues&
     if (it != known.end()) continue;
     known.push_back(&venue.types);
     venues.full.push_back(world.charges(shape, full, venue.types, policy));
-    venues.least.push_back(world.charges(shape, least, venue.types, policy));
+    venues.least.push_back(least == full ? venues.full.back()
+                                         : world.charges(shape, least, venue.types, policy));
   }
 }
 
