@@ -181,6 +181,9 @@ class Applier {
     }
     active.charges = w_.charges(shape, counts, types, policy_);
     drop_reservation(slot);
+    const LineId line = w_.job(slot).line;
+    // It went before the first of its line: what that one waits for is to be said anew.
+    if (!line.is_none() && w_.first_of(line) != slot) w_.changes.again.push_back(line);
     stop_waiting(slot);
     w_.job(slot).attempt = e.attempt;
     w_.start(slot, std::move(active), at_, policy_);

@@ -219,6 +219,8 @@ class Planner {
     } else {
       agenda_.park(world_, id, std::move(why), recheck);
       if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
+      const JobSlot served = preempting ? JobSlot::none() : agenda_.served_behind(world_, id, slot);
+      if (!served.is_none()) agenda_.go_to(world_, id, served);
     }
     tell_rights();
   }
