@@ -24,7 +24,7 @@ ETCD = "3.6.7"
 KWOK = "0.7.0"
 
 BARE = ("etcd", "kube-apiserver")
-CONTROL_PLANE = (*BARE, "kube-controller-manager", "kwok")
+CONTROL_PLANE = (*BARE, "kube-controller-manager", "kube-scheduler", "kwok")
 FROM_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet",
                    "kubectl")
 PLAIN = {  # name -> module, package, version

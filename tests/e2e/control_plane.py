@@ -1,4 +1,4 @@
-"""Real Kubernetes control planes on loopback: etcd, API server, controllers and kwok's nodes.
+"""Real Kubernetes control planes on loopback: etcd, API server, controllers, scheduler and kwok.
 
 Each one has a folder and ports of its own; any number run side by side. Nothing outlives the
 process that started them. Standard library only.
@@ -38,6 +38,7 @@ class ControlPlane:
         self.api_flags = list(api_flags)
         self.etcd_port, self.peer_port = free_port(), free_port()
         self.port, self.controller_port = free_port(), free_port()
+        self.scheduler_port = free_port()
         self.pki = Pki(self.folder / "pki")
         self.daemons = {}
         self.tls = None
@@ -53,11 +54,13 @@ class ControlPlane:
                   names=["localhost", "kubernetes", "kubernetes.default.svc", "apiserver.test"])
         pki.issue("admin", "admin", groups=["system:masters"])
         pki.issue("controllers", "system:kube-controller-manager")
+        pki.issue("scheduler", "system:kube-scheduler")
         pki.issue_signer("accounts")
         rows = [f'{token},{user},{user},"{groups}"' for token, (user, groups) in TOKENS.items()]
         Path(self.file("tokens.csv")).write_text("\n".join(rows) + "\n")
         self.write_kubeconfig("admin.kubeconfig", cert="admin")
         self.write_kubeconfig("controllers.kubeconfig", cert="controllers")
+        self.write_kubeconfig("scheduler.kubeconfig", cert="scheduler")
         self.tls = ssl.create_default_context(cafile=pki.text("ca.crt"))
         self.tls.load_cert_chain(pki.text("admin.crt"), pki.text("admin.key"))
 
@@ -90,6 +93,7 @@ class ControlPlane:
         self.start_api()
         if not self.is_bare:
             self.start_controllers()
+            self.start_scheduler()
             self.start_kwok()
             self.wait("the default service account", lambda: self.get(
                 "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200)
@@ -109,12 +113,23 @@ class ControlPlane:
             "--controllers=*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
         ]).start()
 
+    def start_scheduler(self):
+        self.daemon("scheduler", [
+            self.binaries / "kube-scheduler",
+            "--kubeconfig", self.file("scheduler.kubeconfig"),
+            "--authentication-kubeconfig", self.file("scheduler.kubeconfig"),
+            "--authorization-kubeconfig", self.file("scheduler.kubeconfig"),
+            "--bind-address", "127.0.0.1", "--secure-port", self.scheduler_port,
+            "--leader-elect=false", "--cert-dir", self.file("scheduler"),
+        ]).start()
+
     def start_kwok(self):
         self.daemon("kwok", [
             self.binaries / "kwok", "--kubeconfig", self.file("admin.kubeconfig"),
             "--manage-all-nodes=false",
             "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
             "--node-lease-duration-seconds", "200",
+            "--config", Path(__file__).resolve().parent / "stages.yaml",
         ], {"HOME": self.file("kwok-home")}).start()
 
     def daemon(self, name, command, environment=None):
@@ -170,7 +185,7 @@ class ControlPlane:
         self.wait_ready()
 
     def stop(self):
-        for name in ("kwok", "controllers", "apiserver", "etcd"):
+        for name in ("kwok", "scheduler", "controllers", "apiserver", "etcd"):
             if name in self.daemons:
                 self.daemons[name].stop()
         if self.owns_folder and not os.environ.get("MUSTER_E2E_KEEP"):

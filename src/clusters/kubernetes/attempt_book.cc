@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::clusters {
@@ -37,7 +38,12 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
       return finish(attempt, entry, gone(attempt));
     case Stage::Removing:
     case Stage::Confirming:
-      entry.outcome = gone(attempt);
+      if (!entry.is_said) entry.outcome = gone(attempt);
+      return;
+    case Stage::Ended:
+      entry.stage = Stage::Removing;
+      commands_.emplace_back(RemoveObjects{attempt});
+      say(gone(attempt));
       return;
     case Stage::Over:
       say(gone(attempt));
@@ -58,6 +64,7 @@ void AttemptBook::vanished(const ports::Attempt& attempt, Time now) {
   at->second.stage = Stage::Over;
   at->second.at = now;
   at->second.outcome = gone(attempt);
+  at->second.is_said = true;
   say(gone(attempt));
 }
 
@@ -102,7 +109,8 @@ void AttemptBook::confirmed(const ports::Attempt& attempt, bool is_gone, Time no
   }
   entry.stage = Stage::Over;
   entry.at = now;
-  say(*entry.outcome);
+  if (!entry.is_said) say(*entry.outcome);
+  entry.is_said = true;
 }
 
 void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Time now) {
@@ -114,20 +122,24 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     return;
   }
   if (entry.stage != Stage::Made) return;
+  if (entry.verdict) {
+    if (state.is_ended) end(entry, now);
+    return;
+  }
   entry.trouble = state.reason;
   switch (state.phase) {
-    case GangPhase::Absent:  // the cache may be behind what was made: the deadline decides
+    case GangPhase::Absent:  // until it was seen, the cache may be behind: the deadline decides
+      if (!entry.has_started) return;
+      return finish(attempt, entry,
+                    start_failed(attempt, "its objects were deleted by somebody else", now));
     case GangPhase::Starting:
       return;
     case GangPhase::Running:
       if (std::exchange(entry.has_started, true)) return;
       return say(model::Started{attempt.job, attempt.number});
     case GangPhase::Succeeded:
-      return finish(attempt, entry, model::Finished{attempt.job, attempt.number, true, 0, ""});
     case GangPhase::Failed:
-      return finish(
-          attempt, entry,
-          model::Finished{attempt.job, attempt.number, false, state.exit_code, state.reason});
+      return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
       return finish(attempt, entry, start_failed(attempt, state.reason, now));
   }
@@ -141,15 +153,18 @@ void AttemptBook::pass(Time now) {
       continue;
     }
     Entry& mine = at->second;
-    if (mine.stage == Stage::Made && !mine.has_started && now >= mine.at) {
+    if (mine.stage == Stage::Made && mine.verdict && now >= mine.at) {
+      finish(attempt, mine, *mine.verdict);
+    } else if (mine.stage == Stage::Made && !mine.has_started && now >= mine.at) {
       const std::string why = mine.trouble.empty() ? "" : "; " + mine.trouble;
       finish(attempt, mine,
              start_failed(attempt,
                           fmt::format("not all pods were ready within {}{}",
                                       to_text(options_.ready_within), why),
                           now));
-    } else if (mine.stage == Stage::Confirming && !mine.is_asking && now >= mine.at) {
-      // Deleting again costs nothing, and meets what came up in between.
+    } else if ((mine.stage == Stage::Ended || mine.stage == Stage::Confirming) && !mine.is_asking &&
+               now >= mine.at) {
+      // Of Confirming: deleting again costs nothing, and meets what came up in between.
       mine.stage = Stage::Removing;
       commands_.emplace_back(RemoveObjects{attempt});
     }
@@ -165,12 +180,38 @@ std::vector<ports::Attempt> AttemptBook::alive() const {
   return found;
 }
 
+bool AttemptBook::is_settled() const {
+  return std::all_of(entries_.begin(), entries_.end(), [](const auto& one) {
+    const Entry& entry = one.second;
+    return entry.is_said || entry.stage == Stage::Over ||
+           (entry.stage == Stage::Made && entry.has_started && !entry.verdict);
+  });
+}
+
 /// Whoever asks again for what is known hears how it stands.
 void AttemptBook::say_again(const ports::Attempt& attempt, const Entry& entry) {
-  if (entry.stage == Stage::Over) return say(*entry.outcome);
+  if (entry.is_said) return say(*entry.outcome);
   if (entry.stage == Stage::Made && entry.has_started) {
     say(model::Started{attempt.job, attempt.number});
   }
+}
+
+/// It comes to its end by itself; its Jobs end the pods that are left and then say so.
+void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangState& state,
+                        Time now) {
+  const bool is_success = state.phase == GangPhase::Succeeded;
+  entry.verdict = model::Finished{attempt.job, attempt.number, is_success,
+                                  is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
+  entry.at = now + options_.end_within;
+  if (state.is_ended) end(entry, now);
+}
+
+void AttemptBook::end(Entry& entry, Time now) {
+  entry.stage = Stage::Ended;
+  entry.at = now + options_.keep_ended;
+  entry.outcome = *entry.verdict;
+  entry.is_said = true;
+  say(*entry.outcome);
 }
 
 void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome) {

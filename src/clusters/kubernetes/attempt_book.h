@@ -3,8 +3,10 @@
 // with what to say. Keeps the contract of ports::Cluster.
 //
 // An attempt is made (all its objects), watched until it has an outcome, then everything of it is
-// removed; the outcome is said only after the cluster itself confirmed, in a consistent list, that
-// nothing of it is left. Said once, it is final.
+// removed. The outcome is said when no pod of it can run any more: when the cluster itself
+// confirmed, in a consistent list, that nothing is left, or when all its Jobs have ended by
+// themselves. Those are kept for a while as proof: a server that is killed before it wrote the
+// outcome down finds them, and does not run the attempt again. Said once, it is final.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +45,8 @@ struct BookOptions {
   Duration ready_within = minutes(10);       // from made to all pods ready
   Duration start_retry_pause = seconds(10);  // before a gang that did not start is tried again
   Duration look_again = seconds(2);          // between two questions whether it is gone
+  Duration end_within = seconds(10);         // from a failure until all Jobs say they ended
+  Duration keep_ended = minutes(2);          // objects of a gang that ended by itself
   Duration keep_outcomes = hours(1);
 };
 
@@ -77,6 +81,8 @@ class AttemptBook {
   /// Attempts with objects in the cluster, as far as known.
   std::vector<ports::Attempt> alive() const;
   std::size_t size() const { return entries_.size(); }
+  /// Nothing is under way: all attempts run or are over.
+  bool is_settled() const;
 
  private:
   enum class Stage {
@@ -84,21 +90,26 @@ class AttemptBook {
     Made,        // all are there
     Removing,    // deletes are on their way
     Confirming,  // deleted; whether all is gone is being asked, or to be asked at `at`
-    Over         // `outcome` was said
+    Ended,       // `outcome` was said, the objects are there until `at`
+    Over         // `outcome` was said, nothing is left
   };
   struct Entry {
     Stage stage = Stage::Making;
     bool has_started = false;
+    bool is_said = false;                     // the outcome
     bool is_asking = false;                   // of Confirming: the question is under way
     Time at;                                  // Made: to be ready by; Confirming: ask again;
                                               // Over: since
     std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
+    std::optional<model::Finished> verdict;   // of Made: how it ends, at the latest at `at`
     std::string trouble;                      // the last reason why it does not start
   };
 
   void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
   void say_again(const ports::Attempt& attempt, const Entry& entry);
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
+  void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
+  void end(Entry& entry, Time now);
   model::StartFailed start_failed(const ports::Attempt& attempt, std::string reason,
                                   Time now) const;
 

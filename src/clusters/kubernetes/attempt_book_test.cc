@@ -44,8 +44,12 @@ struct Story {
     }
     return found;
   }
+  /// All Jobs ended by themselves.
+  void see_end(GangPhase phase, int code = 0, const std::string& reason = "") {
+    book.seen(a1, {phase, code, reason, false, true}, now);
+  }
   void see(GangPhase phase, bool live = true, int code = 0, const std::string& reason = "") {
-    book.seen(a1, {phase, code, reason, live}, now);
+    book.seen(a1, {phase, code, reason, live, false}, now);
   }
   void make_it() {
     book.create(a1, now);
@@ -70,9 +74,57 @@ TEST(AttemptBook, AGangIsMadeStartsAndEnds) {
   story.see(GangPhase::Running);
   story.see(GangPhase::Running);
   EXPECT_THAT(story.todo(), ElementsAre("started"));
-  story.see(GangPhase::Succeeded, false);
+  story.see_end(GangPhase::Succeeded);
+  EXPECT_THAT(story.todo(), ElementsAre("finished true 0"));
+  EXPECT_TRUE(story.book.is_settled());
+}
+
+TEST(AttemptBook, AFailureIsSaidWhenAllJobsHaveEndedTheirPods) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
+  story.see_end(GangPhase::Failed, 137, "pod q: killed because p failed");
+  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+}
+
+TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
+  Story story;
+  story.make_it();
+  story.see_end(GangPhase::Failed, 3, "pod p: exit code 3");
+  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
+  story.now = Time{119'999};
+  story.book.pass(story.now);
+  EXPECT_THAT(story.todo(), IsEmpty());
+  story.now = Time{120'000};
+  story.book.pass(story.now);
   EXPECT_THAT(story.todo(), ElementsAre("remove"));
-  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished true 0"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm")) << "it was said before";
+  story.book.create(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+}
+
+TEST(AttemptBook, ADeleteOfWhatEndedRemovesItsObjectsAtOnce) {
+  Story story;
+  story.make_it();
+  story.see_end(GangPhase::Succeeded);
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.todo(), ElementsAre("finished true 0", "remove", "gone"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm"));
+}
+
+TEST(AttemptBook, ARunningGangWhoseObjectsAreGoneIsStartedAgain) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Absent, false);
+  EXPECT_THAT(story.todo(), IsEmpty()) << "the cache may be behind";
+  story.see(GangPhase::Running);
+  story.see(GangPhase::Absent, false);
+  EXPECT_THAT(story.todo(), ElementsAre("started", "remove"));
+  EXPECT_THAT(story.end_it(),
+              ElementsAre("confirm",
+                          "start failed until 10000: its objects were deleted by somebody else"));
 }
 
 TEST(AttemptBook, CreatingAgainSaysHowItStandsAndMakesNothing) {
@@ -89,6 +141,10 @@ TEST(AttemptBook, AFailureIsSaidWhenNothingIsLeft) {
   Story story;
   story.make_it();
   story.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
+  story.see(GangPhase::Disrupted, true, 0, "what comes of it is not the cause");
+  story.book.pass(Time{9'999});
+  EXPECT_THAT(story.todo(), IsEmpty()) << "its Jobs may end the others by themselves";
+  story.book.pass(Time{10'000});
   EXPECT_THAT(story.todo(), ElementsAre("remove"));
   story.book.removed(a1);
   story.book.confirmed(a1, false, story.now);

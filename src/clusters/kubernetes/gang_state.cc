@@ -135,6 +135,9 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
       jobs.size() >= expected && std::all_of(jobs.begin(), jobs.end(), [](const JobSight& job) {
         return job.end == JobSight::End::Complete;
       });
+  state.is_ended = jobs.size() >= expected && !state.has_live_pods &&
+                   std::all_of(jobs.begin(), jobs.end(),
+                               [](const JobSight& job) { return job.end != JobSight::End::None; });
   if (are_all_complete) {
     state.phase = GangPhase::Succeeded;
     return state;

@@ -58,6 +58,7 @@ struct GangState {
   int exit_code = 0;
   std::string reason = {};     // for people: which pod and how
   bool has_live_pods = false;  // until this is false its resources are taken
+  bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
 };
 
 GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods);

@@ -65,6 +65,14 @@ TEST(GangState, SucceedsWhenAllJobsAreComplete) {
   EXPECT_NE(gang_state_of({of_two}, {done}).phase, GangPhase::Succeeded);
 }
 
+TEST(GangState, HasEndedWhenAllJobsSaySoAndNoPodLives) {
+  EXPECT_TRUE(gang_state_of({complete}, {done}).is_ended);
+  EXPECT_TRUE(gang_state_of({failed}, {crashed}).is_ended);
+  EXPECT_FALSE(gang_state_of({open}, {crashed}).is_ended) << "the Job could make another pod";
+  EXPECT_FALSE(gang_state_of({failed}, {crashed, ready}).is_ended);
+  EXPECT_FALSE(gang_state_of({failed, open}, {crashed}).is_ended);
+}
+
 TEST(GangState, AFailureNamesThePodAndItsExitCode) {
   const GangState state = gang_state_of({failed, open}, {ready, crashed});
   EXPECT_EQ(state.phase, GangPhase::Failed);

@@ -1,0 +1,108 @@
+#include "clusters/kubernetes/gang_watch.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "clusters/kubernetes/names.h"
+#include "kube/informer.h"
+
+namespace muster::clusters {
+
+namespace {
+
+constexpr std::string_view by_attempt = "attempt";
+
+template <typename Sight>
+ports::Attempt attempt_of(const Sight& sight) {
+  return {sight.job, sight.attempt};
+}
+
+std::string word_of(const ports::Attempt& attempt) {
+  return fmt::format("{}\n{}", attempt.job, attempt.number);
+}
+
+template <typename Sight>
+std::vector<Sight> values_of(const kube::ObjectStore<Sight>& store, const ports::Attempt& attempt) {
+  std::vector<Sight> found;
+  for (const auto& value : store.by_index(by_attempt, word_of(attempt))) found.push_back(*value);
+  return found;
+}
+
+}  // namespace
+
+class GangWatch::Core {
+ public:
+  Core(kube::Client& client, const std::string& ns, std::function<void()> on_change)
+      : on_change_(std::move(on_change)) {
+    start(jobs_, client, kube::resources::jobs(), ns, job_sight_of);
+    start(pods_, client, kube::resources::pods(), ns, pod_sight_of);
+  }
+  void stop() {
+    jobs_->stop();
+    pods_->stop();
+  }
+
+  bool has_synced() const { return jobs_->has_synced() && pods_->has_synced(); }
+  std::vector<ports::Attempt> take_touched() {
+    const std::lock_guard lock(mutex_);
+    std::vector<ports::Attempt> taken(touched_.begin(), touched_.end());
+    touched_.clear();
+    return taken;
+  }
+  void touch(const ports::Attempt& attempt) {
+    {
+      const std::lock_guard lock(mutex_);
+      touched_.insert(attempt);
+    }
+    on_change_();
+  }
+  GangState state_of(const ports::Attempt& attempt) const {
+    return gang_state_of(values_of(jobs_->store(), attempt), values_of(pods_->store(), attempt));
+  }
+
+ private:
+  template <typename Sight>
+  void start(std::optional<kube::Informer<Sight>>& informer, kube::Client& client,
+             kube::Resource resource, const std::string& ns,
+             Sight (*make)(const boost::json::value&)) {
+    using Value = std::shared_ptr<const Sight>;
+    kube::InformerHandlers<Sight> on;
+    on.on_add = [this](const std::string&, const Value& now) { touch(attempt_of(*now)); };
+    on.on_update = [this](const std::string&, const Value&, const Value& now) {
+      touch(attempt_of(*now));
+    };
+    on.on_delete = [this](const std::string&, const Value& last) { touch(attempt_of(*last)); };
+    on.on_synced = [this] { on_change_(); };
+    typename kube::ObjectStore<Sight>::Indexes indexes;
+    indexes[std::string(by_attempt)] = [](const Sight& sight) {
+      return std::vector<std::string>{word_of(attempt_of(sight))};
+    };
+    informer.emplace(
+        client,
+        kube::ReflectorOptions{
+            .resource = std::move(resource), .ns = ns, .label_selector = std::string(job_label)},
+        make, std::move(on), std::move(indexes));
+  }
+
+  const std::function<void()> on_change_;
+  std::mutex mutex_;
+  std::set<ports::Attempt> touched_;  // guarded by mutex_
+  std::optional<kube::Informer<JobSight>> jobs_;
+  std::optional<kube::Informer<PodSight>> pods_;
+};
+
+GangWatch::GangWatch(kube::Client& client, const std::string& ns, std::function<void()> on_change)
+    : core_(std::make_unique<Core>(client, ns, std::move(on_change))) {}
+GangWatch::~GangWatch() { core_->stop(); }
+bool GangWatch::has_synced() const { return core_->has_synced(); }
+std::vector<ports::Attempt> GangWatch::take_touched() { return core_->take_touched(); }
+void GangWatch::touch(const ports::Attempt& attempt) { core_->touch(attempt); }
+GangState GangWatch::state_of(const ports::Attempt& attempt) const {
+  return core_->state_of(attempt);
+}
+
+}  // namespace muster::clusters

@@ -1,0 +1,227 @@
+#include "clusters/kubernetes/kubernetes_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "clusters/clock.h"
+
+namespace muster::clusters {
+
+namespace {
+
+constexpr Duration pass_pause = milliseconds(200);
+constexpr Duration idle_pause = seconds(1);
+constexpr Duration full_inbox_pause = milliseconds(50);
+constexpr Duration relist_pause = seconds(1);
+
+}  // namespace
+
+Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOptions options,
+                                                                   Ports ports) {
+  auto client = kube::Client::make(options.access);
+  if (!client) return client.error();
+  std::unique_ptr<KubernetesCluster> cluster(
+      new KubernetesCluster(std::move(options), ports, std::move(*client)));
+  cluster->thread_ = std::thread([raw = cluster.get()] { raw->run(); });
+  return cluster;
+}
+
+KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
+                                     std::unique_ptr<kube::Client> client)
+    : options_(std::move(options)),
+      ports_(ports),
+      wishes_(options_.queue_most),
+      outgoing_(ports.inbox),
+      book_(options_.book),
+      client_(std::move(client)) {
+  const std::string& ns = options_.objects.pod.ns;
+  writer_ = std::make_unique<ObjectWriter>(*client_, ns, options_.objects.priority_class);
+  sight_ = std::make_unique<KubernetesSight>(*client_,
+                                             SightOptions{.cluster = options_.name,
+                                                          .gpus = options_.gpus,
+                                                          .silence_max = options_.silence_max,
+                                                          .on_change = [this] { wishes_.wake(); }});
+  gangs_ = std::make_unique<GangWatch>(*client_, ns, [this] { wishes_.wake(); });
+}
+
+KubernetesCluster::~KubernetesCluster() {
+  wishes_.end();
+  if (thread_.joinable()) thread_.join();
+  gangs_.reset();
+  sight_.reset();
+  client_.reset();
+}
+
+// ----------------------------------------------------------------------------------------------
+// the thread
+
+void KubernetesCluster::run() {
+  Duration pause{0};
+  while (wishes_.rest(is_done(), -1, pause)) {
+    const Time now = wall_now();
+    do_answers();
+    do_wishes(now);
+    look_at_gangs(now);
+    if (now >= next_pass_) {
+      book_.pass(now);
+      next_pass_ = now + pass_pause;
+    }
+    do_commands(now);
+    const bool is_drained = sight_->changes().drain(ports_.inbox);
+    outgoing_.flush();
+    const bool is_calm = book_.is_settled() && held_.empty();
+    pause = !is_drained || !outgoing_.empty() ? full_inbox_pause
+            : is_calm                         ? idle_pause
+                                              : pass_pause;
+  }
+}
+
+bool KubernetesCluster::is_done() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!answers_.empty()) return false;
+  }
+  return promised_ == 0 && held_.empty() && outgoing_.empty() && book_.is_settled() &&
+         sight_->changes().size() == 0;
+}
+
+void KubernetesCluster::answer(std::function<void()> function) {
+  {
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(std::move(function));
+  }
+  wishes_.wake();
+}
+
+void KubernetesCluster::do_answers() {
+  std::deque<std::function<void()>> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken.swap(answers_);
+  }
+  for (const auto& one : taken) {
+    --promised_;
+    one();
+  }
+}
+
+/// Until a relist is answered, and until the cluster was seen once, wishes wait; a cluster that
+/// cannot be reached does nothing and says so.
+void KubernetesCluster::do_wishes(Time now) {
+  for (Wish& wish : wishes_.take()) {
+    const bool is_action = std::holds_alternative<ports::Action>(wish);
+    if (!is_action || held_.size() < options_.queue_most) held_.push_back(std::move(wish));
+  }
+  while (!held_.empty() && !is_relisting_ && now >= relist_not_before_) {
+    const bool is_unreachable = !sight_->problem().empty();
+    if (!is_unreachable && !(sight_->is_complete() && gangs_->has_synced())) return;
+    Wish wish = std::move(held_.front());
+    held_.pop_front();
+    if (auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {
+      if (is_unreachable) {
+        outgoing_.say(model::ClusterHealth{options_.name, model::Health::Unreachable});
+      } else {
+        begin_relist(std::move(*expected));
+      }
+    } else if (!is_unreachable) {
+      act(std::get<ports::Action>(wish), now);
+    }
+  }
+}
+
+void KubernetesCluster::look_at_gangs(Time now) {
+  if (!gangs_->has_synced()) return;
+  for (const ports::Attempt& attempt : gangs_->take_touched()) {
+    if (book_.knows(attempt)) book_.seen(attempt, gangs_->state_of(attempt), now);
+  }
+}
+
+void KubernetesCluster::do_commands(Time now) {
+  for (auto commands = book_.take(); !commands.empty(); commands = book_.take()) {
+    for (BookCommand& command : commands) {
+      if (auto* said = std::get_if<SayEvent>(&command)) outgoing_.say(std::move(said->body));
+      if (auto* wanted = std::get_if<MakeObjects>(&command)) make(wanted->attempt, now);
+      if (auto* wanted = std::get_if<RemoveObjects>(&command)) remove(wanted->attempt);
+      if (auto* wanted = std::get_if<ConfirmGone>(&command)) confirm(wanted->attempt);
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// what the loop asks
+
+void KubernetesCluster::begin_relist(std::vector<ports::Expected> expected) {
+  is_relisting_ = true;
+  ++promised_;
+  writer_->find_attempts([this, expected = std::move(expected)](ObjectWriter::Attempts found) {
+    answer([this, expected, found = std::move(found)] { end_relist(expected, found); });
+  });
+}
+
+void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
+                                   ObjectWriter::Attempts found) {
+  const Time now = wall_now();
+  is_relisting_ = false;
+  if (!found) {
+    held_.emplace_front(expected);
+    relist_not_before_ = now + relist_pause;
+    return;
+  }
+  sight_->say_everything();
+  sight_->changes().drain(ports_.inbox);
+  std::set<ports::Attempt> unwanted = *found;
+  for (const ports::Attempt& attempt : book_.alive()) unwanted.insert(attempt);
+  for (const auto& [attempt, was_created] : expected) {
+    unwanted.erase(attempt);
+    if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
+      book_.adopt(attempt, now);
+      gangs_->touch(attempt);
+    } else if (was_created) {
+      book_.vanished(attempt, now);
+    }
+    // Otherwise its create comes again, and makes what is missing of it.
+  }
+  for (const ports::Attempt& attempt : unwanted) book_.remove(attempt, now);
+}
+
+void KubernetesCluster::act(const ports::Action& action, Time now) {
+  if (action.verb == ports::Verb::Delete) return book_.remove(action.attempt, now);
+  if (!book_.knows(action.attempt)) making_[action.attempt] = action;
+  book_.create(action.attempt, now);
+}
+
+void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
+  using Making = AttemptBook::Making;
+  const auto node = making_.extract(attempt);
+  MUSTER_CHECK(!node.empty(), "nobody asked for attempt {} of {}", attempt.number, attempt.job);
+  const auto command = ports_.payloads.of(attempt.job);
+  if (!command) {
+    const bool is_open = command.error().fault == Fault::Unavailable;
+    return book_.made(attempt, is_open ? Making::Unavailable : Making::Refused,
+                      command.error().message, now);
+  }
+  auto objects = command_objects(node.mapped(), **command, options_.objects);
+  if (!objects) return book_.made(attempt, Making::Refused, objects.error().message, now);
+  ++promised_;
+  writer_->make(std::move(*objects), [this, attempt](MadeObjects made) {
+    answer([this, attempt, made = std::move(made)] {
+      book_.made(attempt, made.how, made.reason, wall_now());
+      gangs_->touch(attempt);  // what was seen meanwhile was not looked at
+    });
+  });
+}
+
+void KubernetesCluster::remove(const ports::Attempt& attempt) {
+  ++promised_;
+  writer_->remove(attempt,
+                  [this, attempt] { answer([this, attempt] { book_.removed(attempt); }); });
+}
+
+void KubernetesCluster::confirm(const ports::Attempt& attempt) {
+  ++promised_;
+  writer_->confirm_gone(attempt, [this, attempt](bool is_gone) {
+    answer([this, attempt, is_gone] { book_.confirmed(attempt, is_gone, wall_now()); });
+  });
+}
+
+}  // namespace muster::clusters

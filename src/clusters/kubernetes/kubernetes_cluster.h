@@ -1,0 +1,116 @@
+// The kind of cluster that is a Kubernetes: nodes and the pods of others become sight; a gang
+// becomes a Job a pod set, made just in time with affinity to its planned nodes, and placed by the
+// cluster's own scheduler. All objects of an attempt have names made of job and attempt, so that a
+// second create meets the first; what they say of themselves (labels, annotations) is all that a
+// new instance needs to go on.
+//
+// What is whose fault: an object the API server finds wrong is Finished without success and exit
+// code 126; no quota, no permission, a missing namespace, pods that do not get ready in time or are
+// taken away by others are StartFailed, and the gang queues again.
+//
+// Thread contract: apply and relist only queue, and one thread of its own does the rest; it never
+// waits for the API server. Inbox and Payloads must outlive the cluster. Destroying it leaves the
+// pods running.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "clusters/kubernetes/attempt_book.h"
+#include "clusters/kubernetes/command_objects.h"
+#include "clusters/kubernetes/gang_watch.h"
+#include "clusters/kubernetes/node_model.h"
+#include "clusters/kubernetes/object_writer.h"
+#include "clusters/kubernetes/sight.h"
+#include "clusters/outgoing.h"
+#include "clusters/wishes.h"
+#include "kube/access.h"
+#include "kube/client.h"
+#include "ports/cluster.h"
+#include "ports/inbox.h"
+#include "ports/payloads.h"
+
+namespace muster::clusters {
+
+struct KubernetesOptions {
+  std::string name = {};  // of the cluster
+  kube::Access access = {};
+  ObjectOptions objects = {};  // objects.pod.ns is where everything is made
+  GpuNaming gpus = {};
+  BookOptions book = {};
+  Duration silence_max = seconds(15);  // then it is said to be unreachable
+  std::size_t queue_most = 65536;      // actions; more are dropped and handed over again later
+};
+
+class KubernetesCluster : public ports::Cluster {
+ public:
+  struct Ports {
+    ports::Inbox& inbox;
+    ports::Payloads& payloads;
+  };
+  /// Does not wait for the cluster: one that cannot be reached is opened and says so.
+  static Result<std::unique_ptr<KubernetesCluster>> open(KubernetesOptions options, Ports ports);
+  ~KubernetesCluster() override;
+
+  void apply(const ports::Action& action) override { wishes_.put(action); }
+  void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
+
+  /// Waits until everything asked for is done: started or over, and said. False if that takes
+  /// longer than `at_most`.
+  bool wait_settled(Duration at_most) { return wishes_.wait_done(at_most); }
+
+ private:
+  KubernetesCluster(KubernetesOptions options, Ports ports, std::unique_ptr<kube::Client> client);
+
+  // ---- the thread
+  void run();
+  void do_answers();
+  void do_wishes(Time now);
+  void look_at_gangs(Time now);
+  void do_commands(Time now);
+  bool is_done();
+  /// From the I/O thread: an answer that was promised has come.
+  void answer(std::function<void()> function);
+
+  void begin_relist(std::vector<ports::Expected> expected);
+  void end_relist(const std::vector<ports::Expected>& expected, ObjectWriter::Attempts found);
+  void act(const ports::Action& action, Time now);
+  void make(const ports::Attempt& attempt, Time now);
+  void remove(const ports::Attempt& attempt);
+  void confirm(const ports::Attempt& attempt);
+
+  const KubernetesOptions options_;
+  Ports ports_;
+  Wishes wishes_;
+  std::mutex mutex_;
+  std::deque<std::function<void()>> answers_;  // guarded by mutex_
+
+  // Of the thread alone.
+  Outgoing outgoing_;
+  AttemptBook book_;
+  std::deque<Wish> held_;                           // wait for a relist, or for the first sight
+  std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
+  int promised_ = 0;                                // answers to come
+  bool is_relisting_ = false;
+  Time relist_not_before_;
+  Time next_pass_;
+
+  // The client goes first: with it the last callback.
+  std::unique_ptr<ObjectWriter> writer_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<KubernetesSight> sight_;
+  std::unique_ptr<GangWatch> gangs_;
+  std::thread thread_;
+};
+
+}  // namespace muster::clusters

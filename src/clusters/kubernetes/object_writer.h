@@ -1,0 +1,56 @@
+// Makes, deletes and looks for the objects of attempts in one namespace of a cluster.
+//
+// Threads: all functions return at once; what was given to be called is called exactly once, on the
+// client's I/O thread, at the latest while the client is destroyed.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clusters/kubernetes/attempt_book.h"
+#include "kube/client.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// What became of making objects.
+struct MadeObjects {
+  AttemptBook::Making how = AttemptBook::Making::Done;
+  std::string reason = {};
+};
+
+/// Whether a refusal is the job's fault, the cluster's, or a matter of time.
+MadeObjects judge_refusal(const kube::ApiError& error);
+
+/// A class of pods that push nobody away; who may be pushed away is Muster's to decide.
+boost::json::value priority_class_object(const std::string& name);
+
+class ObjectWriter {
+ public:
+  /// The client must outlive it. Without a name no priority class is made.
+  ObjectWriter(kube::Client& client, std::string ns, std::string priority_class);
+  ~ObjectWriter();
+
+  /// One after the other; those that are there already are fine. The priority class first, if this
+  /// writer has not seen it yet.
+  void make(std::vector<boost::json::value> objects, std::function<void(MadeObjects)> done);
+  /// Deletes all that carries the attempt's labels, Jobs first, pods with their own grace. What
+  /// fails is met by whoever asks whether it is gone.
+  void remove(const ports::Attempt& attempt, std::function<void()> done);
+  /// Whether the cluster, asked for its newest state, has neither Jobs nor pods of it. False when
+  /// it does not answer.
+  void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
+  /// All attempts that have Jobs or pods, from the newest state.
+  using Attempts = kube::Reply<std::set<ports::Attempt>>;
+  void find_attempts(std::function<void(Attempts)> done);
+
+ private:
+  struct Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace muster::clusters

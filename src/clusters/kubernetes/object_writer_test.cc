@@ -1,0 +1,38 @@
+#include "clusters/kubernetes/object_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/json.h"
+
+namespace muster::clusters {
+namespace {
+
+using Making = AttemptBook::Making;
+
+Making judged(int code, const std::string& reason = "") {
+  kube::ApiError error;
+  error.code = code;
+  error.reason = reason;
+  return judge_refusal(error).how;
+}
+
+TEST(ObjectWriter, ARefusalIsTheJobsFaultTheClustersOrAMatterOfTime) {
+  EXPECT_EQ(judged(422, "Invalid"), Making::Refused);
+  EXPECT_EQ(judged(400, "BadRequest"), Making::Refused);
+  EXPECT_EQ(judged(403, "Forbidden"), Making::NotNow) << "a quota, or a missing permission";
+  EXPECT_EQ(judged(404, "NotFound"), Making::NotNow) << "the namespace is not there";
+  EXPECT_EQ(judged(409, "Conflict"), Making::NotNow);
+  for (const int code : {0, 401, 429, 500, 503}) {
+    EXPECT_EQ(judged(code), Making::Unavailable) << code << ": nobody knows whether it was done";
+  }
+}
+
+TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
+  const auto made = priority_class_object("muster");
+  EXPECT_EQ(kube::text_at(made, {"preemptionPolicy"}), "Never");
+  EXPECT_EQ(kube::name_of(made), "muster");
+  EXPECT_FALSE(kube::flag_at(made, {"globalDefault"}, true));
+}
+
+}  // namespace
+}  // namespace muster::clusters
