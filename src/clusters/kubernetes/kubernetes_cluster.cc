@@ -38,6 +38,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
   writer_ = std::make_unique<ObjectWriter>(*client_, ns, options_.objects.priority_class);
   sight_ = std::make_unique<KubernetesSight>(*client_,
                                              SightOptions{.cluster = options_.name,
+                                                          .ns = ns,
                                                           .gpus = options_.gpus,
                                                           .silence_max = options_.silence_max,
                                                           .on_change = [this] { wishes_.wake(); }});

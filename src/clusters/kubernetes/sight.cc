@@ -130,7 +130,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   SeenPod seen_pod(const json::value& pod) const {
     SeenPod seen{std::string(kube::uid_of(pod)), nullptr};
-    const bool is_ours = map_has(pod, job_label);
+    const bool is_ours = map_has(pod, job_label) && kube::namespace_of(pod) == options_.ns;
     if (is_ours) return seen;
     if (auto foreign = foreign_pod_of(pod, options_.gpus)) {
       seen.foreign = std::make_unique<const model::ForeignPod>(std::move(*foreign));

@@ -20,6 +20,7 @@ namespace muster::clusters {
 
 struct SightOptions {
   std::string cluster = {};
+  std::string ns = {};  // where Muster's pods are ours; elsewhere they are of another server
   GpuNaming gpus = {};
   /// A cluster is said to be unreachable when it has not been heard of for so long.
   Duration silence_max = seconds(15);
