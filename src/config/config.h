@@ -82,6 +82,11 @@ struct Cluster {
   // simulated
   std::vector<NodeGroup> nodes;
   std::optional<Duration> run_time;  // of a pod; unset: 1m
+  // kubernetes
+  std::optional<std::string> kubeconfig;      // file
+  std::optional<std::string> context;         // unset: the file's current one
+  std::optional<std::string> kube_namespace;  // unset: the context's
+  std::optional<std::string> image;           // what commands run in
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 

@@ -106,10 +106,6 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
       checks.error(fmt::format("{}.{}", path, key),
                    fmt::format("is for clusters of type {}", word));
   };
-  if (cluster.type == ClusterType::Kubernetes) {
-    checks.error(path + ".type", "kubernetes is not built in yet; use local or simulated");
-    return;
-  }
   only(cluster.slots.has_value(), "slots", ClusterType::Local, "local");
   only(cluster.gpu_type.has_value(), "gpu_type", ClusterType::Local, "local");
   only(cluster.cpu.has_value(), "cpu", ClusterType::Local, "local");
@@ -117,8 +113,21 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   only(cluster.stop_grace.has_value(), "stop_grace", ClusterType::Local, "local");
   only(!cluster.nodes.empty(), "nodes", ClusterType::Simulated, "simulated");
   only(cluster.run_time.has_value(), "run_time", ClusterType::Simulated, "simulated");
+  const auto kubernetes = [&](const std::optional<std::string>& field, std::string_view key) {
+    only(field.has_value(), key, ClusterType::Kubernetes, "kubernetes");
+    checks.require(!field || !field->empty(), fmt::format("{}.{}", path, key), "is empty");
+  };
+  kubernetes(cluster.kubeconfig, "kubeconfig");
+  kubernetes(cluster.context, "context");
+  kubernetes(cluster.kube_namespace, "namespace");
+  kubernetes(cluster.image, "image");
   checks.require(cluster.type != ClusterType::Simulated || !cluster.nodes.empty(), path,
                  "a simulated cluster needs nodes");
+  if (cluster.type != ClusterType::Kubernetes) return;
+  checks.require(cluster.kubeconfig.has_value(), path,
+                 "a kubernetes cluster needs kubeconfig, the file that says how to reach it");
+  checks.require(cluster.image.has_value(), path,
+                 "a kubernetes cluster needs image, what commands run in");
 }
 
 void check_nodes(const Cluster& cluster, const std::string& path, Checks& checks) {
@@ -300,7 +309,11 @@ void check_queues(const Config& config, Checks& checks) {
   const std::string& standard = config.defaults.queue;
   if (queues.names().contains(standard) && !main.contains(standard))
     checks.error("defaults.queue", fmt::format("'{}' is not in the main tree", standard));
-  if (config.clusters.empty()) return;  // nothing to compare with
+  const bool are_gpus_known =
+      !config.clusters.empty() &&
+      std::none_of(config.clusters.begin(), config.clusters.end(),
+                   [](const Cluster& cluster) { return cluster.type == ClusterType::Kubernetes; });
+  if (!are_gpus_known) return;  // nothing to compare with
   Amounts promised;
   for (const Queue& queue : config.queues) {
     for (const auto& [resource, amount] : queue.guaranteed.of) {

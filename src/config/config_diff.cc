@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -145,6 +146,14 @@ class Differ {
     }
   }
 
+  /// Of a cluster that is open: whom to talk to and as what.
+  static bool is_fixed(std::string_view change) {
+    constexpr std::array<std::string_view, 5> keys = {"type ", "kubeconfig ", "context ",
+                                                      "namespace ", "image "};
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](std::string_view key) { return change.starts_with(key); });
+  }
+
   void clusters() {
     const auto old = by_name(before_.clusters);
     const auto now = by_name(after_.clusters);
@@ -167,7 +176,7 @@ class Differ {
         diff_.clusters_changed.push_back(cluster.name);
         for (const std::string& change : changes(*known->second, cluster)) {
           std::string text = fmt::format("cluster {}: {}", cluster.name, change);
-          if (known->second->type != cluster.type && change.starts_with("type "))
+          if (is_fixed(change))
             needs_restart(std::move(text));
           else
             line(std::move(text));

@@ -108,6 +108,12 @@ struct Fields<Cluster> {
     v.field("stop_grace", &Cluster::stop_grace, "local: at most this between TERM and KILL");
     v.field("nodes", &Cluster::nodes, "simulated: groups of equal nodes");
     v.field("run_time", &Cluster::run_time, "simulated: how long a pod runs; 1m if not given");
+    v.field("kubeconfig", &Cluster::kubeconfig, "kubernetes: file that says how to reach it");
+    v.field("context", &Cluster::context,
+            "kubernetes: of the kubeconfig; its current one if not given");
+    v.field("namespace", &Cluster::kube_namespace,
+            "kubernetes: where jobs are made; the context's if not given", optional_name());
+    v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
   }
 };
 

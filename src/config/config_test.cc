@@ -205,7 +205,18 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
   const std::string sim = "clusters: [{name: s, type: simulated, nodes: [{gpu: {T4: 4}}]}]\n";
   expect_all({
       {"clusters: [{name: k, type: kubernetes}]",
-       {"f:1:28: clusters[0].type: kubernetes is not built in yet; use local or simulated"}},
+       {"f:1:12: clusters[0]: a kubernetes cluster needs image, what commands run in",
+        "f:1:12: clusters[0]: a kubernetes cluster needs kubeconfig, the file that says how to "
+        "reach it"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: '', image: i, slots: 1}]",
+       {"f:1:52: clusters[0].kubeconfig: is empty",
+        "f:1:73: clusters[0].slots: is for clusters of type local"}},
+      {"clusters: [{name: k, type: local, image: i, namespace: n}]",
+       {"f:1:42: clusters[0].image: is for clusters of type kubernetes",
+        "f:1:56: clusters[0].namespace: is for clusters of type kubernetes"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, context: c, namespace: n, image: i}]"
+       "\nqueues: [{name: q, guaranteed: {gpu: 8}}]",
+       {}},
       {"clusters: [{name: s, type: simulated}]",
        {"f:1:12: clusters[0]: a simulated cluster needs nodes"}},
       {"clusters: [{name: s, type: local, nodes: [{}], run_time: 1m}]",

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "clusters/kubernetes/kubernetes_cluster.h"
 #include "clusters/local/local_cluster.h"
 #include "clusters/local/this_machine.h"
 #include "clusters/simulated/simulated_cluster.h"
+#include "kube/kubeconfig.h"
 
 namespace muster::app {
 namespace {
@@ -29,6 +31,19 @@ template <typename Kind>
 Result<std::unique_ptr<ports::Cluster>> as_cluster(Result<std::unique_ptr<Kind>> opened) {
   if (!opened) return opened.error();
   return std::unique_ptr<ports::Cluster>(std::move(*opened));
+}
+
+Result<clusters::KubernetesOptions> kubernetes_options(const config::Cluster& cluster) {
+  const auto file = kube::load_kubeconfig(cluster.kubeconfig.value_or(""));
+  if (!file) return Error{file.error().fault, "kubeconfig: " + file.error().message};
+  auto access = kube::access_of(*file, cluster.context.value_or(""));
+  if (!access) return Error{access.error().fault, "context: " + access.error().message};
+  clusters::KubernetesOptions options;
+  options.name = cluster.name;
+  options.objects.pod.ns = cluster.kube_namespace.value_or(access->ns);
+  options.objects.pod.image = cluster.image.value_or("");
+  options.access = std::move(*access);
+  return options;
 }
 
 }  // namespace
@@ -107,7 +122,10 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& c
     case config::ClusterType::Kubernetes:
       break;
   }
-  return invalid("type: this build has the kinds local and simulated");
+  auto options = kubernetes_options(cluster);
+  if (!options) return options.error();
+  return as_cluster(
+      clusters::KubernetesCluster::open(std::move(*options), {ports_.inbox, ports_.payloads}));
 }
 
 }  // namespace muster::app

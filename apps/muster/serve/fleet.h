@@ -1,4 +1,5 @@
-// The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated.
+// The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated,
+// kubernetes.
 //
 // Thread contract: one thread, the one that serves signals.
 #pragma once
