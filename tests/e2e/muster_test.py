@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""The real `muster serve` with a real Kubernetes: gangs from submit to their end, and kill -9.
+
+Usage: muster_test.py MUSTER [--kubernetes VERSION] [--kills N] [unittest arguments]
+
+Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on. What
+was created, and how often, is counted in the API server's own audit log.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from binaries import KUBERNETES, Missing  # noqa: E402
+from control_plane import ControlPlane  # noqa: E402
+from muster_server import Server  # noqa: E402
+
+BINARY = ""
+KILLS = 5
+CLUSTER = None
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "RequestResponse", "verbs": ["create"], "resources": [
+        {"group": "", "resources": ["pods"]}, {"group": "batch", "resources": ["jobs"]}]},
+              {"level": "None"}]}
+
+
+def start_cluster(version):
+    cluster = ControlPlane("real", version)
+    policy = cluster.file("audit-policy.json")
+    with open(policy, "w", encoding="utf-8") as out:
+        json.dump(AUDIT_POLICY, out)
+    cluster.api_flags += ["--audit-policy-file", policy, "--audit-log-path",
+                          cluster.file("audit.log")]
+    cluster.start()
+    cluster.add_nodes(10, gpus=8)
+    return cluster
+
+
+def creations(namespace):
+    """{(resource, Muster job, attempt): how often one was created} by the audit log; of pods by
+    their index in the Job as well."""
+    counts = collections.Counter()
+    with open(CLUSTER.file("audit.log"), encoding="utf-8") as log:
+        for line in log:
+            event = json.loads(line)
+            where = event.get("objectRef", {})
+            if (where.get("namespace") != namespace or where.get("subresource")
+                    or event.get("responseStatus", {}).get("code") != 201):
+                continue
+            meta = event["responseObject"]["metadata"]
+            notes = meta.get("annotations", {})
+            index = notes.get("batch.kubernetes.io/job-completion-index", "")
+            counts[(where["resource"], notes.get("muster.dev/job-id"),
+                    meta.get("labels", {}).get("muster.dev/attempt"), index)] += 1
+    return counts
+
+
+class OnKubernetes(unittest.TestCase):
+    """Each test has a namespace and a server of its own."""
+
+    def setUp(self):
+        made = CLUSTER.create("/api/v1/namespaces", {
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "muster-"}})
+        self.namespace = made["metadata"]["name"]
+        self.server = Server(BINARY, f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
+   namespace: {self.namespace}, image: example.com/tool:1}}
+""")
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.addCleanup(self.server.close)
+        self.server.start()
+
+    def muster(self, *words, code=0):
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
+        environment.pop("MUSTER_TOKEN", None)
+        done = subprocess.run([BINARY, *words], env=environment, capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done.stdout
+
+    def objects(self, path):
+        status, found = CLUSTER.get(path.format(ns=f"namespaces/{self.namespace}"))
+        self.assertEqual(status, 200, found)
+        return found["items"]
+
+    def pods(self):
+        return self.objects("/api/v1/{ns}/pods")
+
+    def jobs(self):
+        return self.objects("/apis/batch/v1/{ns}/jobs")
+
+    def wait(self, what, condition, wait_s=60):
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.1)
+        log = [line for line in self.server.log().split("\n") if " info request " not in line]
+        self.fail("\n".join([f"{what}: not within {wait_s} s", *log[-40:]]))
+
+    def wait_state(self, job, *states):
+        try:
+            self.wait(f"job {job} in {states}", lambda: self.server.job(job)["state"] in states)
+        except AssertionError as late:
+            raise AssertionError(f"{self.server.job(job)}\n{late}") from late
+
+    def gang(self, command, pods=2, **more):
+        return self.server.submit([command], pods=pods, gpus=1, **more)
+
+    def test_a_gang_of_two_pods_runs_on_its_planned_nodes_and_succeeds(self):
+        job = self.gang("true", name="pair")
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        listed = self.muster("list", "--all")
+        self.assertRegex(listed, r"pair\s.*succeeded\s", listed)
+        counts = creations(self.namespace)
+        self.assertEqual(counts, {("jobs", job, "1", ""): 1, ("pods", job, "1", "0"): 1,
+                                  ("pods", job, "1", "1"): 1})
+        _, found = CLUSTER.get("/apis/scheduling.k8s.io/v1/priorityclasses/muster")
+        self.assertEqual(found.get("preemptionPolicy"), "Never", found)
+        for pod in self.pods():
+            self.assertEqual(pod["spec"]["priorityClassName"], "muster")
+            terms = pod["spec"]["affinity"]["nodeAffinity"][
+                "requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+            wanted = [value for term in terms
+                      for one in term.get("matchFields", []) + term.get("matchExpressions", [])
+                      for value in one["values"]]
+            self.assertIn(pod["spec"]["nodeName"], wanted)
+
+    def test_a_gang_whose_command_fails_fails_with_its_exit_code(self):
+        job = self.gang("false")
+        row = self.server.wait_final(job)
+        self.assertEqual(row["state"], "Failed", row)
+        self.assertIn("exit code 1", json.dumps(row))
+
+    def test_cancel_deletes_the_pods(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        self.assertEqual(len(self.pods()), 2)
+        self.muster("cancel", job)
+        self.wait("pods and Jobs are gone", lambda: not self.pods() and not self.jobs())
+        self.wait("the Service is gone", lambda: not self.objects("/api/v1/{ns}/services"))
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+
+    def test_after_kill_9_nothing_is_lost_and_nothing_is_made_twice(self):
+        jobs, running = [], []
+        for number in range(KILLS):
+            running.append(self.gang("sleep"))
+            jobs += [self.gang("true"), running[-1], self.gang("true")]
+            time.sleep(0.12 * (number % 8))
+            self.server.kill()
+            self.server.start()
+        for job in jobs:
+            self.wait_state(job, *(("Running",) if job in running else ("Succeeded",)))
+        expected = {}
+        for job in jobs:
+            expected[("jobs", job, "1", "")] = 1
+            for index in "01":
+                expected[("pods", job, "1", index)] = 1
+        self.assertEqual(creations(self.namespace), expected)
+        self.assertEqual(len(expected), 9 * KILLS)
+
+    def test_attempts_that_nobody_wants_any_more_are_removed_after_a_restart(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        self.server.kill()
+        path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
+        stray = self.jobs()[0]
+        meta = stray["metadata"]
+        CLUSTER.create(path, {
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "stray",
+                         "labels": {"muster.dev/job": "stray", "muster.dev/attempt": "1"},
+                         "annotations": {**meta["annotations"], "muster.dev/job-id": "stray"}},
+            "spec": {"completions": 1, "template": {
+                "metadata": {"labels": {"muster.dev/job": "stray", "muster.dev/attempt": "1"}},
+                "spec": {"restartPolicy": "Never", "containers": [
+                    {"name": "main", "image": "none", "command": ["sleep"]}]}}}})
+        self.server.start()
+        self.wait("the stray is gone",
+                  lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])
+        self.assertEqual(self.server.job(job)["state"], "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 1)
+
+
+def main():
+    global BINARY, CLUSTER, KILLS  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    parser.add_argument("--kills", type=int, default=KILLS)
+    options, more = parser.parse_known_args()
+    BINARY, KILLS = os.path.abspath(options.binary), options.kills
+    try:
+        CLUSTER = start_cluster(options.kubernetes)
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    try:
+        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
+    finally:
+        CLUSTER.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
