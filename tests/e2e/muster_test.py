@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from binaries import KUBERNETES, Missing  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from muster_server import Server  # noqa: E402
+from processes import free_port  # noqa: E402
 
 BINARY = ""
 KILLS = 5
@@ -28,6 +29,19 @@ AUDIT_POLICY = {
     "rules": [{"level": "RequestResponse", "verbs": ["create"], "resources": [
         {"group": "", "resources": ["pods"]}, {"group": "batch", "resources": ["jobs"]}]},
               {"level": "None"}]}
+
+
+# What docs/kubernetes.md says Muster needs, and no more.
+EVERYWHERE = [
+    {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"],
+     "verbs": ["create", "get"]}]
+IN_NAMESPACE = [
+    {"apiGroups": ["batch"], "resources": ["jobs"],
+     "verbs": ["create", "list", "watch", "deletecollection"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "deletecollection"]},
+    {"apiGroups": [""], "resources": ["services", "secrets"],
+     "verbs": ["create", "deletecollection"]}]
 
 
 def start_cluster(version):
@@ -61,18 +75,24 @@ def creations(namespace):
     return counts
 
 
-class OnKubernetes(unittest.TestCase):
+class WithCluster(unittest.TestCase):
     """Each test has a namespace and a server of its own."""
 
     def setUp(self):
+        self.make_namespace()
+
+    def make_namespace(self):
         made = CLUSTER.create("/api/v1/namespaces", {
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "muster-"}})
         self.namespace = made["metadata"]["name"]
-        self.server = Server(BINARY, f"""clusters:
-- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
-   namespace: {self.namespace}, image: example.com/tool:1}}
-""")
         self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+
+    def start_server(self, kubeconfig):
+        self.server = Server(BINARY, f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {kubeconfig}, context: real,
+   namespace: {self.namespace}, image: example.com/tool:1}}
+- {{name: sim, type: simulated, run_time: 100ms, nodes: [{{count: 1, gpu: {{T4: 8}}}}]}}
+""")
         self.addCleanup(self.server.close)
         self.server.start()
 
@@ -111,7 +131,16 @@ class OnKubernetes(unittest.TestCase):
             raise AssertionError(f"{self.server.job(job)}\n{late}") from late
 
     def gang(self, command, pods=2, **more):
-        return self.server.submit([command], pods=pods, gpus=1, **more)
+        return self.server.submit([command], pods=pods, gpus=1,
+                                  **{"clusters": ["real"], **more})
+
+
+class OnKubernetes(WithCluster):
+    """A server that may do everything there."""
+
+    def setUp(self):
+        super().setUp()
+        self.start_server(CLUSTER.file("admin.kubeconfig"))
 
     def test_a_gang_of_two_pods_runs_on_its_planned_nodes_and_succeeds(self):
         job = self.gang("true", name="pair")
@@ -186,6 +215,45 @@ class OnKubernetes(unittest.TestCase):
                   lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])
         self.assertEqual(self.server.job(job)["state"], "Running")
         self.assertEqual(self.server.job(job)["attempt"], 1)
+
+
+class OtherServers(WithCluster):
+    """Servers that may less, or cannot reach it."""
+
+    def allow(self, rules, path, kind, name):
+        """Gives the user `nobody` these rights."""
+        group = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+        base = f"/apis/rbac.authorization.k8s.io/v1/{path}{kind.lower()}"
+        CLUSTER.create(base + "s", {**group, "kind": kind, "metadata": {"name": name},
+                                    "rules": rules})
+        CLUSTER.create(base + "bindings", {
+            **group, "kind": kind + "Binding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+            "subjects": [{"kind": "User", "name": "nobody"}]})
+
+    def test_the_documented_permissions_are_enough(self):
+        self.allow(EVERYWHERE, "", "ClusterRole", self.namespace)
+        self.allow(IN_NAMESPACE, f"namespaces/{self.namespace}/", "Role", "muster")
+        self.start_server(CLUSTER.write_kubeconfig(
+            "nobody.kubeconfig", user={"token": "token-of-nobody"}))
+        job = self.gang("true")
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        self.muster("cancel", job)
+        self.wait("its pods are gone", lambda: all(
+            pod["metadata"]["annotations"]["muster.dev/job-id"] != job for pod in self.pods()))
+
+    def test_a_cluster_that_cannot_be_reached_stops_neither_the_server_nor_the_others(self):
+        self.start_server(CLUSTER.write_kubeconfig("dead.kubeconfig", cert="admin",
+                                                   server=f"https://127.0.0.1:{free_port()}"))
+        job = self.gang("true", clusters=["sim"])
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
+        self.wait("it is said to be unreachable",
+                  lambda: "unreachable" in self.muster("clusters").lower())
+        start = time.monotonic()
+        self.server.terminate()
+        self.assertLess(time.monotonic() - start, 10)
 
 
 def main():
