@@ -244,6 +244,16 @@ class OtherServers(WithCluster):
         self.wait("its pods are gone", lambda: all(
             pod["metadata"]["annotations"]["muster.dev/job-id"] != job for pod in self.pods()))
 
+    def test_a_cluster_whose_jobs_may_not_be_seen_takes_no_work(self):
+        self.allow(EVERYWHERE, "", "ClusterRole", self.namespace)
+        self.start_server(CLUSTER.write_kubeconfig(
+            "blind.kubeconfig", user={"token": "token-of-nobody"}))
+        self.wait("it is said to be unreachable",
+                  lambda: "unreachable" in self.muster("clusters").lower())
+        self.allow(IN_NAMESPACE, f"namespaces/{self.namespace}/", "Role", "muster")
+        job = self.gang("true")
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+
     def test_a_cluster_that_cannot_be_reached_stops_neither_the_server_nor_the_others(self):
         self.start_server(CLUSTER.write_kubeconfig("dead.kubeconfig", cert="admin",
                                                    server=f"https://127.0.0.1:{free_port()}"))

@@ -36,10 +36,10 @@ std::vector<Sight> values_of(const kube::ObjectStore<Sight>& store, const ports:
 
 class GangWatch::Core {
  public:
-  Core(kube::Client& client, const std::string& ns, std::function<void()> on_change)
-      : on_change_(std::move(on_change)) {
-    start(jobs_, client, kube::resources::jobs(), ns, job_sight_of);
-    start(pods_, client, kube::resources::pods(), ns, pod_sight_of);
+  Core(kube::Client& client, const std::string& ns, GangWatchHandlers handlers)
+      : handlers_(std::move(handlers)) {
+    start(0, jobs_, client, kube::resources::jobs(), ns, job_sight_of);
+    start(1, pods_, client, kube::resources::pods(), ns, pod_sight_of);
   }
   void stop() {
     jobs_->stop();
@@ -58,7 +58,7 @@ class GangWatch::Core {
       const std::lock_guard lock(mutex_);
       touched_.insert(attempt);
     }
-    on_change_();
+    handlers_.on_change();
   }
   GangState state_of(const ports::Attempt& attempt) const {
     return gang_state_of(values_of(jobs_->store(), attempt), values_of(pods_->store(), attempt));
@@ -66,8 +66,8 @@ class GangWatch::Core {
 
  private:
   template <typename Sight>
-  void start(std::optional<kube::Informer<Sight>>& informer, kube::Client& client,
-             kube::Resource resource, const std::string& ns,
+  void start(std::size_t watch, std::optional<kube::Informer<Sight>>& informer,
+             kube::Client& client, kube::Resource resource, const std::string& ns,
              Sight (*make)(const boost::json::value&)) {
     using Value = std::shared_ptr<const Sight>;
     kube::InformerHandlers<Sight> on;
@@ -76,7 +76,14 @@ class GangWatch::Core {
       touch(attempt_of(*now));
     };
     on.on_delete = [this](const std::string&, const Value& last) { touch(attempt_of(*last)); };
-    on.on_synced = [this] { on_change_(); };
+    on.on_synced = [this, watch] {
+      handlers_.on_found(watch, true);
+      handlers_.on_change();
+    };
+    on.on_recovery = [this, watch] { handlers_.on_found(watch, false); };
+    on.on_failure = [this, watch](const kube::ApiError& error, int) {
+      handlers_.on_lost(watch, error.message);
+    };
     typename kube::ObjectStore<Sight>::Indexes indexes;
     indexes[std::string(by_attempt)] = [](const Sight& sight) {
       return std::vector<std::string>{word_of(attempt_of(sight))};
@@ -88,15 +95,15 @@ class GangWatch::Core {
         make, std::move(on), std::move(indexes));
   }
 
-  const std::function<void()> on_change_;
+  const GangWatchHandlers handlers_;
   std::mutex mutex_;
   std::set<ports::Attempt> touched_;  // guarded by mutex_
   std::optional<kube::Informer<JobSight>> jobs_;
   std::optional<kube::Informer<PodSight>> pods_;
 };
 
-GangWatch::GangWatch(kube::Client& client, const std::string& ns, std::function<void()> on_change)
-    : core_(std::make_unique<Core>(client, ns, std::move(on_change))) {}
+GangWatch::GangWatch(kube::Client& client, const std::string& ns, GangWatchHandlers handlers)
+    : core_(std::make_unique<Core>(client, ns, std::move(handlers))) {}
 GangWatch::~GangWatch() { core_->stop(); }
 bool GangWatch::has_synced() const { return core_->has_synced(); }
 std::vector<ports::Attempt> GangWatch::take_touched() { return core_->take_touched(); }

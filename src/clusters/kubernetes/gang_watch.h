@@ -1,9 +1,10 @@
 // The Jobs and pods that Muster made in a namespace, kept up to date, and which attempts changed.
 //
-// Threads: informers fill it on the client's I/O thread; `on_change` is called there and must only
-// wake somebody, who calls take_touched().
+// Threads: informers fill it on the client's I/O thread; handlers are called there. on_change must
+// only wake somebody, who calls take_touched().
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,10 +16,19 @@
 
 namespace muster::clusters {
 
+/// Called on the I/O thread; none may be empty. `watch` is less than GangWatch::watches.
+struct GangWatchHandlers {
+  std::function<void()> on_change;
+  std::function<void(std::size_t watch, const std::string& why)> on_lost;
+  std::function<void(std::size_t watch, bool has_synced)> on_found;
+};
+
 class GangWatch {
  public:
+  static constexpr std::size_t watches = 2;  // Jobs and pods
+
   /// The client must outlive it.
-  GangWatch(kube::Client& client, const std::string& ns, std::function<void()> on_change);
+  GangWatch(kube::Client& client, const std::string& ns, GangWatchHandlers handlers);
   ~GangWatch();
 
   /// All Jobs and pods were listed once.

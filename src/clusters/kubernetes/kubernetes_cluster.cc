@@ -41,8 +41,18 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                                                           .ns = ns,
                                                           .gpus = options_.gpus,
                                                           .silence_max = options_.silence_max,
-                                                          .on_change = [this] { wishes_.wake(); }});
-  gangs_ = std::make_unique<GangWatch>(*client_, ns, [this] { wishes_.wake(); });
+                                                          .on_change = [this] { wishes_.wake(); },
+                                                          .others = GangWatch::watches});
+  // A cluster whose Jobs cannot be seen (no permission) can be used as little as a silent one.
+  GangWatchHandlers handlers;
+  handlers.on_change = [this] { wishes_.wake(); };
+  handlers.on_lost = [this](std::size_t watch, const std::string& why) {
+    sight_->lost_other(watch, why);
+  };
+  handlers.on_found = [this](std::size_t watch, bool has_synced) {
+    sight_->found_other(watch, has_synced);
+  };
+  gangs_ = std::make_unique<GangWatch>(*client_, ns, std::move(handlers));
 }
 
 KubernetesCluster::~KubernetesCluster() {
@@ -115,7 +125,7 @@ void KubernetesCluster::do_wishes(Time now) {
   }
   while (!held_.empty() && !is_relisting_ && now >= relist_not_before_) {
     const bool is_unreachable = !sight_->problem().empty();
-    if (!is_unreachable && !(sight_->is_complete() && gangs_->has_synced())) return;
+    if (!is_unreachable && !sight_->is_complete()) return;
     Wish wish = std::move(held_.front());
     held_.pop_front();
     if (auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {

@@ -1,8 +1,10 @@
 #include "clusters/kubernetes/sight.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "kube/informer.h"
 
@@ -31,7 +33,7 @@ std::string pod_key(const std::string& uid) { return "p/" + uid; }
 class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(kube::Client& client, SightOptions options)
-      : client_(client), options_(std::move(options)) {}
+      : client_(client), options_(std::move(options)), with_others_(options_.others) {}
 
   void start() {
     nodes_.emplace(
@@ -50,7 +52,13 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   SightChanges& changes() { return changes_; }
   bool is_complete() const {
     const std::lock_guard lock(mutex_);
-    return with_nodes_.has_synced && with_pods_.has_synced;
+    return has_synced();
+  }
+  void lost_other(std::size_t index, const std::string& why) {
+    lost_contact(with_others_.at(index), why);
+  }
+  void found_other(std::size_t index, bool is_synced) {
+    found_contact(with_others_.at(index), is_synced);
   }
   std::string problem() const {
     const std::lock_guard lock(mutex_);
@@ -156,7 +164,16 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   // --- reached or not
 
-  bool is_silent() const { return with_nodes_.is_silent || with_pods_.is_silent; }
+  bool is_silent() const {
+    return with_nodes_.is_silent || with_pods_.is_silent ||
+           std::any_of(with_others_.begin(), with_others_.end(),
+                       [](const Contact& with) { return with.is_silent; });
+  }
+  bool has_synced() const {
+    return with_nodes_.has_synced && with_pods_.has_synced &&
+           std::all_of(with_others_.begin(), with_others_.end(),
+                       [](const Contact& with) { return with.has_synced; });
+  }
 
   void lost_contact(Contact& with, const std::string& why) {
     bool is_first = false;
@@ -182,13 +199,13 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     wake();
   }
 
-  void found_contact(Contact& with, bool has_synced) {
+  void found_contact(Contact& with, bool is_synced) {
     {
       const std::lock_guard lock(mutex_);
       with.is_silent = false;
-      with.has_synced |= has_synced;
+      with.has_synced |= is_synced;
       const bool is_known = is_reached_ && !is_unreachable_;
-      if (is_silent() || is_known || !with_nodes_.has_synced || !with_pods_.has_synced) return;
+      if (is_silent() || is_known || !has_synced()) return;
       is_unreachable_ = false;
       is_reached_ = true;
     }
@@ -212,6 +229,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   mutable std::mutex mutex_;
   Contact with_nodes_;  // guarded by mutex_, as all up to the blank line
   Contact with_pods_;
+  std::vector<Contact> with_others_;
   bool is_reached_ = false;
   bool is_unreachable_ = false;
   std::string problem_;
@@ -228,6 +246,12 @@ KubernetesSight::~KubernetesSight() { core_->stop(); }
 SightChanges& KubernetesSight::changes() { return core_->changes(); }
 bool KubernetesSight::is_complete() const { return core_->is_complete(); }
 std::string KubernetesSight::problem() const { return core_->problem(); }
+void KubernetesSight::lost_other(std::size_t index, const std::string& why) {
+  core_->lost_other(index, why);
+}
+void KubernetesSight::found_other(std::size_t index, bool has_synced) {
+  core_->found_other(index, has_synced);
+}
 void KubernetesSight::say_everything() { core_->say_everything(); }
 
 }  // namespace muster::clusters

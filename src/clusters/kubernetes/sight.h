@@ -25,6 +25,8 @@ struct SightOptions {
   /// A cluster is said to be unreachable when it has not been heard of for so long.
   Duration silence_max = seconds(15);
   std::function<void()> on_change = {};
+  /// How many watches of others must have contact as well before the cluster is ready.
+  std::size_t others = 0;
 };
 
 class KubernetesSight {
@@ -34,10 +36,13 @@ class KubernetesSight {
   ~KubernetesSight();
 
   SightChanges& changes();
-  /// All nodes and pods were listed once.
+  /// All nodes and pods were listed once, and what others watch.
   bool is_complete() const;
   /// Why it cannot be reached; "" while it can.
   std::string problem() const;
+  // Of the watch `index` of others, from any thread.
+  void lost_other(std::size_t index, const std::string& why);
+  void found_other(std::size_t index, bool has_synced);
   /// Puts everything into changes() again: health, nodes, pods.
   void say_everything();
 
