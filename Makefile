@@ -19,7 +19,7 @@ setup:  ## install what is missing (Debian 12, apt)
 
 build:  ## build/release/muster, as users run it
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) --target muster
 
 dev:  ## build/dev: quick to build, easy to debug
 	@cmake --preset dev --log-level=WARNING
