@@ -1,9 +1,8 @@
 #include "store/book_codec.h"
 
-#include <array>
 #include <concepts>
 
-#include "store/bytes.h"
+#include "store/frames.h"
 #include "store/model_fields.h"
 
 namespace muster::store {
@@ -91,14 +90,9 @@ void fields(A& a, BookEnd& e) {
 namespace {
 
 using namespace model;
-using wire::Reader;
+using wire::Kind;
 using wire::Writer;
 
-struct Kind {
-  std::uint8_t number = 0;
-  std::uint8_t version = 0;
-  std::string_view name = {};
-};
 template <typename R>
 constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookHeader>) return {1, 1, "header"};
@@ -116,73 +110,26 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookEnd>) return {13, 1, "end"};
 }
 
-template <typename R>
-void decode_body(Reader& reader, BookRecord& into) {
-  reader(into.emplace<R>());
-}
-
-struct Known {
-  Kind kind;
-  void (*decode)(Reader&, BookRecord&) = nullptr;
-};
-constexpr std::size_t kind_max = 32;
-
-/// By kind's number.
-constexpr std::array<Known, kind_max> known_kinds = [] {
-  std::array<Known, kind_max> table{};
-  [&]<typename... Rs>(std::type_identity<std::variant<Rs...>>) {
-    ((table[kind_of<Rs>().number] = Known{kind_of<Rs>(), &decode_body<Rs>}), ...);
-  }(std::type_identity<BookRecord>{});
-  return table;
-}();
+constexpr wire::Stream stream{"snapshot", "record"};
+constexpr auto known =
+    wire::known_kinds<BookRecord>([]<typename R>(std::type_identity<R>) { return kind_of<R>(); });
+static_assert(wire::all_differ(known), "two kinds of records share a number");
 
 }  // namespace
 
 void encode_book(const BookRecord& record, std::string& out) {
-  static thread_local std::string frame;
-  frame.clear();
   std::visit(
       [&]<typename R>(const R& body) {
-        constexpr Kind kind = kind_of<R>();
-        frame.push_back(static_cast<char>(kind.number));
-        frame.push_back(static_cast<char>(kind.version));
-        Writer writer(frame, kind.version);
-        // The field lists take references that the reader fills; the writer only looks.
-        writer(const_cast<R&>(body));
+        wire::put_frame(kind_of<R>(), out, [&](Writer& writer) {
+          // The field lists take references that the reader fills; the writer only looks.
+          writer(const_cast<R&>(body));
+        });
       },
       record);
-  Writer(out, 1).number(frame.size());
-  out.append(frame);
 }
 
 Status decode_book(std::string_view& bytes, BookRecord& record) {
-  Reader outer(bytes, 0);
-  const std::uint64_t size = outer.number();
-  if (!outer.ok()) return invalid(fmt::format("snapshot: {}", outer.wrong()));
-  if (size < 2 || size > outer.rest().size()) return invalid("snapshot: a record is cut off");
-  const std::string_view frame = outer.rest().substr(0, size);
-  const auto number = static_cast<unsigned char>(frame[0]);
-  const auto version = static_cast<unsigned char>(frame[1]);
-  const Known known = number < kind_max ? known_kinds[number] : Known{};
-  if (known.decode == nullptr)
-    return invalid(
-        fmt::format("snapshot: unknown kind of record {}: a newer Muster wrote it; upgrade this "
-                    "one to read it",
-                    number));
-  if (version == 0 || version > known.kind.version)
-    return invalid(
-        fmt::format("snapshot: {} of version {}, this Muster knows up to {}: a newer one wrote it; "
-                    "upgrade this one to read it",
-                    known.kind.name, version, known.kind.version));
-  Reader reader(frame.substr(2), version);
-  known.decode(reader, record);
-  if (!reader.ok())
-    return invalid(fmt::format("snapshot: {}: {}", known.kind.name, reader.wrong()));
-  if (!reader.rest().empty())
-    return invalid(
-        fmt::format("snapshot: {}: {} bytes too many", known.kind.name, reader.rest().size()));
-  bytes = outer.rest().substr(size);
-  return Ok{};
+  return wire::take_frame(stream, known, bytes, record, [](wire::Reader&) {});
 }
 
 }  // namespace muster::store

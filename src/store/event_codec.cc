@@ -1,20 +1,13 @@
 #include "store/event_codec.h"
 
-#include <array>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 
-#include "store/bytes.h"
+#include "store/frames.h"
 #include "store/model_fields.h"
 
 namespace muster::store {
-namespace {
 
-using namespace model;
-using wire::fields;
-using wire::Reader;
-using wire::Writer;
+namespace wire {
 
 template <typename A>
 void fields(A& a, JobSubmitted& e) {
@@ -107,11 +100,14 @@ void fields(A& a, FinishedForgotten& e) {
   a(e.until, e.names_until);
 }
 
-struct Kind {
-  std::uint8_t number;
-  std::uint8_t version;
-  std::string_view name;
-};
+}  // namespace wire
+
+namespace {
+
+using namespace model;
+using wire::Kind;
+using wire::Writer;
+
 template <typename E>
 constexpr Kind kind_of() {
   if constexpr (std::same_as<E, JobSubmitted>) return {1, 1, "JobSubmitted"};
@@ -145,85 +141,29 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, FinishedForgotten>) return {29, 1, "FinishedForgotten"};
 }
 
-using Decode = Status (*)(Reader&, Kind, EventBody&);
-
-template <typename E>
-Status decode_body(Reader& reader, Kind kind, EventBody& into) {
-  fields(reader, into.emplace<E>());
-  if (!reader.ok()) return invalid(fmt::format("journal: {}: {}", kind.name, reader.wrong()));
-  if (!reader.rest().empty())
-    return invalid(fmt::format("journal: {}: {} bytes too many", kind.name, reader.rest().size()));
-  return Ok{};
-}
-
-struct Known {
-  Kind kind{0, 0, ""};
-  Decode decode = nullptr;
-};
-constexpr std::size_t kind_max = 64;
-
-/// By kind's number.
-constexpr std::array<Known, kind_max> known_kinds = [] {
-  std::array<Known, kind_max> table{};
-  [&]<typename... Es>(std::type_identity<std::variant<Es...>>) {
-    ((table[kind_of<Es>().number] = Known{kind_of<Es>(), &decode_body<Es>}), ...);
-  }(std::type_identity<EventBody>{});
-  return table;
-}();
-static_assert(
-    [] {
-      std::size_t named = 0;
-      for (const Known& known : known_kinds) named += known.decode != nullptr ? 1 : 0;
-      return named == std::variant_size_v<EventBody>;
-    }(),
-    "two kinds of events share a number");
+constexpr wire::Stream stream{"journal", "event"};
+constexpr auto known =
+    wire::known_kinds<EventBody>([]<typename E>(std::type_identity<E>) { return kind_of<E>(); });
+static_assert(wire::all_differ(known), "two kinds of events share a number");
 
 }  // namespace
 
 void encode(const Event& event, std::string& out) {
-  static thread_local std::string frame;
-  frame.clear();
   std::visit(
       [&]<typename E>(const E& body) {
-        constexpr Kind kind = kind_of<E>();
-        frame.push_back(static_cast<char>(kind.number));
-        frame.push_back(static_cast<char>(kind.version));
-        Writer writer(frame, kind.version);
-        Time at = event.at;
-        writer(at);
-        // The field lists take references that the reader fills; the writer only looks.
-        fields(writer, const_cast<E&>(body));
+        wire::put_frame(kind_of<E>(), out, [&](Writer& writer) {
+          Time at = event.at;
+          writer(at);
+          // The field lists take references that the reader fills; the writer only looks.
+          writer(const_cast<E&>(body));
+        });
       },
       event.body);
-  Writer(out, 1).number(frame.size());
-  out.append(frame);
 }
 
 Status decode_into(std::string_view& bytes, Event& event) {
-  Reader outer(bytes, 0);
-  const std::uint64_t size = outer.number();
-  if (!outer.ok()) return invalid(fmt::format("journal: {}", outer.wrong()));
-  if (size < 2 || size > outer.rest().size()) return invalid("journal: an event is cut off");
-  const std::string_view frame = outer.rest().substr(0, size);
-
-  const auto number = static_cast<unsigned char>(frame[0]);
-  const auto version = static_cast<unsigned char>(frame[1]);
-  const Known known = number < kind_max ? known_kinds[number] : Known{};
-  if (known.decode == nullptr)
-    return invalid(
-        fmt::format("journal: unknown kind of event {}: a newer Muster wrote it; "
-                    "upgrade this one to read it",
-                    number));
-  if (version == 0 || version > known.kind.version)
-    return invalid(
-        fmt::format("journal: {} of version {}, this Muster knows up to {}: a newer one "
-                    "wrote it; upgrade this one to read it",
-                    known.kind.name, version, known.kind.version));
-  Reader reader(frame.substr(2), version);
-  reader(event.at);
-  if (Status status = known.decode(reader, known.kind, event.body); !status) return status;
-  bytes = outer.rest().substr(size);
-  return Ok{};
+  return wire::take_frame(stream, known, bytes, event.body,
+                          [&](wire::Reader& reader) { reader(event.at); });
 }
 
 Result<Event> decode(std::string_view& bytes) {

@@ -34,7 +34,7 @@ struct Story {
                     .keep_outcomes = hours(1)}};
   Time now{0};
 
-  std::vector<std::string> todo() {
+  std::vector<std::string> next_steps() {
     std::vector<std::string> found;
     for (const BookCommand& command : book.take()) {
       if (std::holds_alternative<MakeObjects>(command)) found.emplace_back("make");
@@ -54,28 +54,28 @@ struct Story {
   void make_it() {
     book.create(a1, now);
     book.made(a1, Making::Done, "", now);
-    todo();
+    next_steps();
   }
   /// From remove to nothing left.
   std::vector<std::string> end_it() {
     book.removed(a1);
     book.confirmed(a1, true, now);
-    return todo();
+    return next_steps();
   }
 };
 
 TEST(AttemptBook, AGangIsMadeStartsAndEnds) {
   Story story;
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("make"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("make"));
   story.book.made(a1, Making::Done, "", story.now);
   story.see(GangPhase::Starting);
-  EXPECT_THAT(story.todo(), IsEmpty());
+  EXPECT_THAT(story.next_steps(), IsEmpty());
   story.see(GangPhase::Running);
   story.see(GangPhase::Running);
-  EXPECT_THAT(story.todo(), ElementsAre("started"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("started"));
   story.see_end(GangPhase::Succeeded);
-  EXPECT_THAT(story.todo(), ElementsAre("finished true 0"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished true 0"));
   EXPECT_TRUE(story.book.is_settled());
 }
 
@@ -84,25 +84,25 @@ TEST(AttemptBook, AFailureIsSaidWhenAllJobsHaveEndedTheirPods) {
   story.make_it();
   story.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
   story.see_end(GangPhase::Failed, 137, "pod q: killed because p failed");
-  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
 }
 
 TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
   Story story;
   story.make_it();
   story.see_end(GangPhase::Failed, 3, "pod p: exit code 3");
-  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
   story.now = Time{119'999};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), IsEmpty());
+  EXPECT_THAT(story.next_steps(), IsEmpty());
   story.now = Time{120'000};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm")) << "it was said before";
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
 }
 
 TEST(AttemptBook, ADeleteOfWhatEndedRemovesItsObjectsAtOnce) {
@@ -110,7 +110,7 @@ TEST(AttemptBook, ADeleteOfWhatEndedRemovesItsObjectsAtOnce) {
   story.make_it();
   story.see_end(GangPhase::Succeeded);
   story.book.remove(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("finished true 0", "remove", "gone"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished true 0", "remove", "gone"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm"));
 }
 
@@ -118,10 +118,10 @@ TEST(AttemptBook, ARunningGangWhoseObjectsAreGoneIsStartedAgain) {
   Story story;
   story.make_it();
   story.see(GangPhase::Absent, false);
-  EXPECT_THAT(story.todo(), IsEmpty()) << "the cache may be behind";
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "the cache may be behind";
   story.see(GangPhase::Running);
   story.see(GangPhase::Absent, false);
-  EXPECT_THAT(story.todo(), ElementsAre("started", "remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("started", "remove"));
   EXPECT_THAT(story.end_it(),
               ElementsAre("confirm",
                           "start failed until 10000: its objects were deleted by somebody else"));
@@ -131,10 +131,10 @@ TEST(AttemptBook, CreatingAgainSaysHowItStandsAndMakesNothing) {
   Story story;
   story.make_it();
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), IsEmpty()) << "not started yet: nothing to say";
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "not started yet: nothing to say";
   story.see(GangPhase::Running);
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("started", "started"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("started", "started"));
 }
 
 TEST(AttemptBook, AFailureIsSaidWhenNothingIsLeft) {
@@ -143,38 +143,38 @@ TEST(AttemptBook, AFailureIsSaidWhenNothingIsLeft) {
   story.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
   story.see(GangPhase::Disrupted, true, 0, "what comes of it is not the cause");
   story.book.pass(Time{9'999});
-  EXPECT_THAT(story.todo(), IsEmpty()) << "its Jobs may end the others by themselves";
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "its Jobs may end the others by themselves";
   story.book.pass(Time{10'000});
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   story.book.removed(a1);
   story.book.confirmed(a1, false, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("confirm"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("confirm"));
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), IsEmpty()) << "not so soon";
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "not so soon";
   story.now = Time{2000};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished false 3 pod p: exit code 3"));
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3")) << "final";
 }
 
 TEST(AttemptBook, ADeleteIsFinalAlsoForWhatIsOnItsWay) {
   Story story;
   story.book.create(a1, story.now);
   story.book.remove(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("make")) << "removed when the making is over";
+  EXPECT_THAT(story.next_steps(), ElementsAre("make")) << "removed when the making is over";
   story.book.made(a1, Making::Done, "", story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
   story.book.create(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("gone"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("gone"));
 }
 
 TEST(AttemptBook, DeletingWhatIsNotKnownLooksAtTheCluster) {
   Story story;
   story.book.remove(a1, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
 }
 
@@ -184,10 +184,10 @@ TEST(AttemptBook, AGangThatIsNotReadyInTimeIsTakenBackWhole) {
   story.see(GangPhase::Starting, true, 0, "pod p: ImagePullBackOff");
   story.now = Time{59'999};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), IsEmpty());
+  EXPECT_THAT(story.next_steps(), IsEmpty());
   story.now = Time{60'000};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.end_it(),
               ElementsAre("confirm",
                           "start failed until 70000: not all pods were ready within 1m; pod p: "
@@ -198,10 +198,10 @@ TEST(AttemptBook, AGangThatRunsIsNotTakenBackByTheClock) {
   Story story;
   story.make_it();
   story.see(GangPhase::Running);
-  story.todo();
+  story.next_steps();
   story.now = Time{10'000'000};
   story.book.pass(story.now);
-  EXPECT_THAT(story.todo(), IsEmpty());
+  EXPECT_THAT(story.next_steps(), IsEmpty());
 }
 
 TEST(AttemptBook, WhatTheClusterRefusesFailsAndWhatItCannotDoNowIsAskedForAgain) {
@@ -211,7 +211,7 @@ TEST(AttemptBook, WhatTheClusterRefusesFailsAndWhatItCannotDoNowIsAskedForAgain)
   EXPECT_FALSE(story.book.knows(a1));
   story.book.create(a1, story.now);
   story.book.made(a1, Making::Refused, "quota", story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("make", "make", "remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "make", "remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm", "finished false 126 quota"));
 }
 
@@ -220,7 +220,7 @@ TEST(AttemptBook, WhatOthersTookAwayIsStartedAgain) {
   story.make_it();
   story.see(GangPhase::Running);
   story.see(GangPhase::Disrupted, true, 0, "pod p: Evicted");
-  EXPECT_THAT(story.todo(), ElementsAre("started", "remove"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("started", "remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm", "start failed until 10000: pod p: Evicted"));
 }
 
@@ -228,11 +228,11 @@ TEST(AttemptBook, AdoptedAttemptsAreWatchedAndVanishedOnesStayGone) {
   Story story;
   story.book.adopt(a1, story.now);
   story.see(GangPhase::Running);
-  EXPECT_THAT(story.todo(), ElementsAre("started"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("started"));
   const ports::Attempt b{"b", 1};
   story.book.vanished(b, story.now);
   story.book.create(b, story.now);
-  EXPECT_THAT(story.todo(), ElementsAre("gone", "gone"));
+  EXPECT_THAT(story.next_steps(), ElementsAre("gone", "gone"));
   EXPECT_THAT(story.book.alive(), ElementsAre(a1));
 }
 
