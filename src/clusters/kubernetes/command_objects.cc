@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "clusters/job_environment.h"
 #include "clusters/kubernetes/names.h"
 #include "kube/json.h"
 #include "model/amount.h"
@@ -295,21 +296,14 @@ class Maker {
 
   json::array environment(const SetPlan& set) const {
     model::Environment all = options_.pod.environment;
-    for (const auto* over : {&command_.environment, &set.command->environment}) {
-      for (const auto& [name, value] : *over) all[name] = value;
-    }
-    all["MUSTER_JOB_ID"] = attempt_.job;
-    all["MUSTER_JOB_NAME"] = command_.name;
-    all["MUSTER_USER"] = command_.user;
-    all["MUSTER_ATTEMPT"] = std::to_string(attempt_.number);
-    all["MUSTER_POD_SET"] = set.name;
+    put_over(all, command_.environment);
+    put_over(all, set.command->environment);
+    add_job(all, attempt_, command_, set.name);
     all["MUSTER_RANK_OFFSET"] = std::to_string(set.first_rank);
-    all["WORLD_SIZE"] = std::to_string(pods_);
-    all["LOCAL_RANK"] = "0";
-    all["LOCAL_WORLD_SIZE"] = "1";
-    all["MASTER_ADDR"] = pods_ > 1 ? fmt::format("{}-0.{}.{}.svc", job_name(sets_.front()),
-                                                 object_name(attempt_, ""), options_.pod.ns)
-                                   : "127.0.0.1";
+    add_peers(all, pods_,
+              pods_ > 1 ? fmt::format("{}-0.{}.{}.svc", job_name(sets_.front()),
+                                      object_name(attempt_, ""), options_.pod.ns)
+                        : "127.0.0.1");
     json::array made;
     const auto from_index = [&](std::string_view name) {
       json::value one = json::object({{"name", text(name)}});

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "clusters/files.h"
+#include "clusters/job_environment.h"
 #include "clusters/local/processes.h"
 
 namespace muster::clusters {
@@ -31,29 +32,10 @@ std::string devices_text(std::uint32_t devices) {
   return text;
 }
 
-/// A pod is a machine of its own to distributed programs: one process, which sees its own devices.
 void add_ranks(PodSpec& pod, std::size_t rank, std::size_t pods) {
-  model::Environment& environment = pod.environment;
-  environment["RANK"] = std::to_string(rank);
-  environment["NODE_RANK"] = std::to_string(rank);
-  environment["WORLD_SIZE"] = std::to_string(pods);
-  environment["LOCAL_RANK"] = "0";
-  environment["LOCAL_WORLD_SIZE"] = "1";
-  environment["MASTER_ADDR"] = "127.0.0.1";
-}
-
-void add_names(PodSpec& pod, const ports::Attempt& attempt, const model::Command& command) {
-  model::Environment& environment = pod.environment;
-  environment["MUSTER_JOB_ID"] = attempt.job;
-  environment["MUSTER_JOB_NAME"] = command.name;
-  environment["MUSTER_USER"] = command.user;
-  environment["MUSTER_ATTEMPT"] = std::to_string(attempt.number);
-  environment["MUSTER_POD_SET"] = pod.set;
-  environment["MUSTER_POD_INDEX"] = std::to_string(pod.index);
-}
-
-void put_over(model::Environment& under, const model::Environment& over) {
-  for (const auto& [name, value] : over) under[name] = value;
+  pod.environment["RANK"] = std::to_string(rank);
+  pod.environment["NODE_RANK"] = std::to_string(rank);
+  add_peers(pod.environment, static_cast<std::int64_t>(pods), "127.0.0.1");
 }
 
 /// Makes `name` in parent by filling a directory of another name first.
@@ -114,7 +96,8 @@ Result<AttemptSpec> make_spec(const ports::Action& action, const model::Command&
     pod.environment = base;
     put_over(pod.environment, command.environment);
     put_over(pod.environment, set.environment);
-    add_names(pod, action.attempt, command);
+    add_job(pod.environment, action.attempt, command, pod.set);
+    pod.environment["MUSTER_POD_INDEX"] = std::to_string(pod.index);
     add_ranks(pod, spec.pods.size() - 1, ranks.size());
     for (const char* name : {"MUSTER_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
       pod.environment[name] = devices_text(place.devices);
