@@ -429,28 +429,9 @@ void Agenda::advance(World& world, LineId id) {
   find_candidate(world, line.queue);
 }
 
-JobSlot Agenda::served_behind(const World& world, LineId id, JobSlot slot) const {
-  for (const JobSlot holder : holders_) {
-    const Job& job = world.job(holder);
-    if (job.line != id || job.reservation.is_none() || world.leaving_for(holder) > 0) continue;
-    if (!world.reservation(job.reservation).preempting) continue;
-    if (comes_before(world.job(slot), job)) return holder;
-  }
-  return JobSlot::none();
-}
-
-void Agenda::go_to(World& world, LineId id, JobSlot job) {
-  LineState& s = lines_[id.index()];
-  unpark(id);
-  if (s.moved != plan_) moved_.push_back(id);
-  s.moved = plan_;
-  s.tried = plan_;
-  s.failed = 0;
-  s.current = job;  // `why` stays: it is the verdict of those before it
-  make_due(id);
-  const QueueId queue = world.line(id).queue;
-  add_later(world, queue, id);
-  queues_[queue.index()].moving = plan_;
+void Agenda::started_out_of_turn(World& world, QueueId queue) {
+  placed_since_ = true;
+  gains_stale_ = true;
   find_candidate(world, queue);
 }
 

@@ -58,11 +58,8 @@ class Agenda {
   /// The line's current job was placed or given up: go on to its next job. Shares of its queues
   /// have changed.
   void advance(World& world, LineId line);
-  /// A job behind this one in its line whose victims have left it their place; none() if there is
-  /// no such job. It must not wait for one that came back to the line before it.
-  JobSlot served_behind(const World& world, LineId line, JobSlot job) const;
-  /// The line's current job does not start: this one of the same line is next.
-  void go_to(World& world, LineId line, JobSlot job);
+  /// A job of this queue was placed that is not the current one of its line.
+  void started_out_of_turn(World& world, QueueId queue);
   /// More jobs stand behind the current one.
   bool has_next(const World& world, LineId line) const;
   /// Not now, because of this. Looked at again when what it waits for changes, at the latest at

@@ -82,13 +82,30 @@ class QuotaAnswers {
   const std::optional<OverQuota>& of(const Venue& venue) {
     std::optional<std::optional<OverQuota>>& answer = answers_[venue.charges];
     if (answer) return *answer;
-    const Shape& shape = world_.shapes[job_.shape];
-    answer = whole_ ? ask(venues_.full[venue.charges])
-                    : ask(world_.charges(shape, counts_, venue.types, policy_));
+    answer = ask(charges_of(venue));
     return *answer;
   }
 
+  /// Places inside its guarantee come first: what it gets elsewhere is lent, and may be taken back
+  /// for the next job that is inside.
+  void own_first(std::vector<Candidate>& candidates) const {
+    if (candidates.size() < 2 || world_.quota.guarantor(job_.queue).is_none()) return;
+    if (!policy_.rules.has(Rule::GuaranteedFirst)) return;
+    std::vector<Candidate> own;
+    std::vector<Candidate> lent;
+    for (Candidate& c : candidates) {
+      c.lent = !world_.quota.inside_guaranteed(job_.queue, charges_of(*c.venue));
+      (c.lent ? lent : own).push_back(std::move(c));
+    }
+    std::move(lent.begin(), lent.end(), std::back_inserter(own));
+    candidates = std::move(own);
+  }
+
  private:
+  Charges charges_of(const Venue& venue) const {
+    return whole_ ? venues_.full[venue.charges]
+                  : world_.charges(world_.shapes[job_.shape], counts_, venue.types, policy_);
+  }
   std::optional<OverQuota> ask(const Charges& charges) const {
     if (auto over = over_quota(world_, job_, charges, capacity_, policy_.rules)) return over;
     return over_kept_quota(world_, policy_, asker_, charges);
@@ -190,11 +207,12 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) continue;
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
     reserved_only = reserved_only || view.reserved_only;
-    if (view.enough) j.candidates.push_back({&venue, view, {}});
+    if (view.enough) j.candidates.push_back({&venue, view, {}, false});
     if (!view.enough && shape.sets.size() == 1)
       j.rooms.push_back({venue.cluster, venue.types[0], view.unreserved});
   }
   rank_clusters(world, policy, shape, counts, j.candidates);
+  quota.own_first(j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not
   // find a place.
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);
@@ -211,7 +229,8 @@ std::optional<Chosen> place_best(const World& world, Placer& placer, const Polic
   auto& all = judged.candidates;
   for (std::size_t from = 0; from < all.size();) {
     std::size_t to = from;
-    while (to < all.size() && all[to].venue->cluster == all[from].venue->cluster) {
+    while (to < all.size() && all[to].venue->cluster == all[from].venue->cluster &&
+           all[to].lent == all[from].lent) {
       placer.price(*all[to].venue, shape, asker, all[to].view);
       ++to;
     }

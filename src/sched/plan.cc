@@ -35,7 +35,7 @@ class Planner {
         ++plan_.tried;
         consider(line);
       }
-    } while (drop_overdue());
+    } while (start_served() || drop_overdue());
     set_next_look();
     return std::move(plan_);
   }
@@ -129,6 +129,30 @@ class Planner {
     }
   }
 
+  /// Jobs whose victims have left them their place while others came to stand before them: their
+  /// own victim in the same line, a new first of their fifo queue. They start all the same: the
+  /// place was made when it was their turn, and with anybody else in it they would evict again.
+  bool start_served() {
+    std::vector<JobSlot> served;
+    for (const Reservation& r : world_.reservations()) {
+      if (r.job.is_none() || !r.preempting || world_.leaving_for(r.job) > 0) continue;
+      if (!evicting_.contains(r.job) && !given_up_.contains(r.job)) served.push_back(r.job);
+    }
+    considered_ = JobSlot::none();
+    for (const JobSlot slot : by_id(served)) {
+      const Job& job = world_.job(slot);
+      if (job.reservation.is_none()) continue;  // another of them was given its nodes
+      Why why;
+      out_of_turn_.insert(slot);
+      if (!world_.quota[job.queue].alive || !try_start(job.line, slot, why)) {
+        out_of_turn_.erase(slot);
+        drop_reservation(slot);
+      }
+      tell_rights();
+    }
+    return !served.empty();
+  }
+
   /// Holders that were not looked at in this plan (their fifo queue waits for another job) would
   /// keep their nodes for ever.
   bool drop_overdue() {
@@ -170,7 +194,7 @@ class Planner {
     const JobSlot slot = agenda_.current(id);
     considered_ = slot;
     const Line& line = world_.line(id);
-    if (given_up_.contains(slot)) {
+    if (given_up_.contains(slot) || out_of_turn_.contains(slot)) {
       agenda_.advance(world_, id);
       return;
     }
@@ -219,8 +243,6 @@ class Planner {
     } else {
       agenda_.park(world_, id, std::move(why), recheck);
       if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
-      const JobSlot served = preempting ? JobSlot::none() : agenda_.served_behind(world_, id, slot);
-      if (!served.is_none()) agenda_.go_to(world_, id, served);
     }
     tell_rights();
   }
@@ -366,7 +388,11 @@ class Planner {
     placed_.push_back({slot, &now_placed.charges});
     if (pool_) pool_->placed(slot, now_placed.charges);
     plan_.decisions.emplace_back(std::move(placed));
-    agenda_.advance(world_, id);
+    if (out_of_turn_.contains(slot)) {
+      agenda_.started_out_of_turn(world_, job.queue);
+    } else {
+      agenda_.advance(world_, id);
+    }
     tell_rights();
   }
 
@@ -571,6 +597,7 @@ class Planner {
   std::vector<std::pair<JobSlot, const Charges*>> placed_;
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
+  std::set<JobSlot> out_of_turn_;    // started before others of their line or fifo queue
   std::map<JobSlot, int> evicting_;  // for whom how many were stopped in this plan
   std::vector<JobSlot> overdue_;
   std::vector<VenueRoom> rooms_;  // found by the last try in vain

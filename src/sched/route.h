@@ -46,6 +46,7 @@ struct Candidate {
   const Venue* venue = nullptr;
   VenueView view;
   ClusterScore score;
+  bool lent = false;  // outside of its guarantee, and others are inside
 };
 
 /// Scores the candidates and sorts them: clusters by their best score, then name; inside a cluster
