@@ -565,6 +565,13 @@ void Agenda::wake_inside_guarantee(World& world, QueueId queue) {
   }
 }
 
+/// Those in the way of its quota may have become few enough to go.
+bool Agenda::may_find_victims(const World& world, LineId id) const {
+  const Line& line = world.line(id);
+  return world.lowest_running_priority() < std::min(line.priority, world.quota.cap(line.queue)) ||
+         inside_guaranteed(world, line.queue, line.shape);
+}
+
 std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
   std::vector<LineId> woken;
   for (QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
@@ -575,7 +582,7 @@ std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
       const std::size_t r = over.resource.index();
       const bool elastic = world.shapes[world.line(line).shape].elastic;
       if (!elastic && over.bound == QuotaBound::Maximum &&
-          node.use[r] + over.asked > node.limits[r].maximum)
+          node.use[r] + over.asked > node.limits[r].maximum && !may_find_victims(world, line))
         continue;
       woken.push_back(line);
     }

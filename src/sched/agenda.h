@@ -155,6 +155,7 @@ class Agenda {
   void list(LineId line, std::set<LineId>& among);
   void take_changes(World& world);
   void wake_inside_guarantee(World& world, QueueId queue);
+  bool may_find_victims(const World& world, LineId line) const;
   std::vector<LineId> wake_for_quota(const World& world, QueueId queue);
   bool depends_on_others(const World& world, ShapeId shape, const Why& why) const;
   Gains::Moment moment(const World& world) { return {world, *policy_, cache, now_, may_evict_}; }

@@ -13,6 +13,10 @@ namespace {
 constexpr std::size_t looked_at_max = 4096;
 
 bool is_running(const Job& job) { return job.active && !job.active->stopping; }
+/// It leaves for nobody's sake: what it has of its guarantee comes back without an eviction.
+bool leaves_by_itself(const Job& job) {
+  return job.active && job.active->stopping && job.active->beneficiary.is_none();
+}
 
 /// The order in which jobs fill a guarantee: highest class first. Among equals those that run come
 /// before the one that asks: nobody goes for an equal.
@@ -22,7 +26,7 @@ bool fills_before(const World& world, const Policy& policy, JobSlot a, JobSlot b
   const int px = priority_class(world, x, policy);
   const int py = priority_class(world, y, policy);
   if (px != py) return px > py;
-  if (is_running(x) != is_running(y)) return is_running(x);
+  if ((x.active == nullptr) != (y.active == nullptr)) return x.active != nullptr;
   if (x.seq != y.seq) return x.seq < y.seq;
   return x.id < y.id;
 }
@@ -83,9 +87,10 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
   for (const ClusterId cluster : world.fleet.by_name()) {
     for (const JobSlot slot : world.active_in(cluster)) {
       const Job& job = world.job(slot);
-      if (!is_running(job)) continue;
+      if (!is_running(job) && !leaves_by_itself(job)) continue;
       const QueueId guarantor = world.quota.guarantor(job.queue);
       if (!guarantor.is_none()) by_guarantor_[guarantor].push_back({slot, &job.active->charges});
+      if (!is_running(job)) continue;
       const model::Gang& gang = world.shapes[job.shape].gang;
       if (gang.preemptible || !rules.has(Rule::PreemptibleOnly)) add_suspect(slot);
     }

@@ -237,6 +237,9 @@ void World::enqueue(JobSlot slot) {
   if (line.jobs.begin()->second == slot) {
     rank_changed(id, was_empty ? nullptr : &old_rank);
     changes.lines.push_back(id);
+  } else if (const Job& first = this->job(line.jobs.begin()->second);
+             !first.reservation.is_none() && reservation(first.reservation).preempting) {
+    changes.again.push_back(id);  // those behind one that waits for its victims may evict as well
   }
 }
 
