@@ -95,9 +95,9 @@ class QuotaAnswers {
     std::vector<Candidate> lent;
     for (Candidate& c : candidates) {
       c.lent = !world_.quota.inside_guaranteed(job_.queue, charges_of(*c.venue));
-      (c.lent ? lent : own).push_back(std::move(c));
+      (c.lent ? lent : own).push_back(c);
     }
-    std::move(lent.begin(), lent.end(), std::back_inserter(own));
+    own.insert(own.end(), lent.begin(), lent.end());
     candidates = std::move(own);
   }
 
