@@ -692,7 +692,8 @@ const Why* Agenda::known_failure(const World& world, ShapeId shape, JobSlot slot
   if (std::holds_alternative<WouldDelay>(failure.why)) {
     const Job& job = world.job(slot);
     const bool worse = now_ + expected_run_time(world, job, *policy_) > failure.closed &&
-                       priority_class(world, job, *policy_) <= failure.priority;
+                       priority_class(world, job, *policy_) <= failure.priority &&
+                       (failure.inside || !inside_guaranteed(world, job.queue, job.shape));
     if (!worse || before_a_holder(world, job)) return nullptr;
   }
   return &failure.why;
@@ -709,6 +710,7 @@ void Agenda::set_failed(const World& world, JobSlot slot, Why why,
   failure.epoch = epoch_;
   failure.why = std::move(why);
   failure.priority = priority_class(world, job, *policy_);
+  failure.inside = inside_guaranteed(world, job.queue, job.shape);
   failure.closed = Time{0};
   const Time end = now_ + expected_run_time(world, job, *policy_);
   for (const Reservation& r : world.reservations()) {

@@ -119,7 +119,8 @@ class Agenda {
     std::uint64_t epoch = 0;
     Why why = NotTried{};
     Time closed;              // a job that does not leave before this
-    int priority = 0;         // and is of no higher class fails too
+    int priority = 0;         // and is of no higher class
+    bool inside = false;      // nor alone inside its guarantee fails too
     std::uint64_t alone = 0;  // epoch in which nobody of
     int without_victims = 0;  // this class or below finds victims
   };

@@ -236,7 +236,9 @@ void Gains::list_closed(const Moment& at) {
   for (const Kept& kept : kept_) {
     const Reservation& r = at.world.reservation(kept.by);
     if (r.preempting) continue;
-    const int priority = priority_class(at.world, at.world.job(r.job), at.policy);
+    const int priority = at.world.quota.any_guarantee()
+                             ? std::numeric_limits<int>::min()
+                             : priority_class(at.world, at.world.job(r.job), at.policy);
     closed_up_to_ = std::min(closed_up_to_, priority);
     windows_.push_back((r.start - at.now).ms);
   }
@@ -426,6 +428,7 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
   if (holder.shape == shape) return true;
   if (r.preempting) return false;
   if (at.now + Duration{of.least_run_ms} <= r.start) return true;
+  if (at.world.quota.any_guarantee()) return true;  // to whoever is inside
   if (priority_class(at.world, holder, at.policy) < of.highest_class) return true;
   const auto near =
       std::lower_bound(near_holders_.begin(), near_holders_.end(), std::pair{shape, LineId{0}});
@@ -574,8 +577,9 @@ Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
   const Chance chance = bounds_[line.shape.index()].chance;
   const Job& job = at.world.job(slot);
   const int priority = priority_class(at.world, job, at.policy);
+  const bool maybe_inside = !at.world.quota.guarantor(job.queue).is_none();
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
-                    priority};
+                    priority, maybe_inside};
   const auto open = [&](const Reservation& r) {
     return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
   };

@@ -32,7 +32,12 @@ bool may_use_reserved(const World& world, const Policy& policy, const Reservatio
   const Job& holder = world.job(r.job);
   const Job& mine = world.job(asker.job);
   if (mine.queue == holder.queue && comes_before(mine, holder)) return true;
-  return asker.end <= r.start || priority_class(world, holder, policy) < asker.priority;
+  if (asker.end <= r.start) return true;
+  const bool inside = policy.rules.has(Rule::ProtectGuaranteed) &&
+                      !world.quota.guarantor(holder.queue).is_none() &&
+                      world.quota.inside_guaranteed(holder.queue, r.charges);
+  if (asker.inside != inside) return asker.inside;
+  return priority_class(world, holder, policy) < asker.priority;
 }
 
 bool Placer::open_to(const NodeClass& c, const Ask& ask) const {

@@ -38,11 +38,13 @@ struct Asker {
   JobSlot job;
   Time end;
   ReservationId own;
-  int priority = 0;  // class; nodes reserved for a lower one are open too
+  int priority = 0;     // class
+  bool inside = false;  // of its guarantee, where it asks
 };
 
-/// Nodes kept for another job are open to jobs that leave in time, to those of a higher class and
-/// to those before it in its own queue, but not while that other's victims are leaving.
+/// Nodes kept for another job are open to jobs that leave in time, to those that stand higher
+/// (inside their guarantee, then class: they would evict it) and to those before it in its own
+/// queue, but not while that other's victims are leaving.
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
                       const Asker& asker);
 

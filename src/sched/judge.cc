@@ -72,6 +72,8 @@ class QuotaAnswers {
         job_(world.job(asker.job)),
         venues_(venues),
         counts_(counts),
+        guaranteed_(policy.rules.has(Rule::ProtectGuaranteed) &&
+                    !world.quota.guarantor(job_.queue).is_none()),
         answers_(venues.full.size()) {
     const Shape& shape = world.shapes[job_.shape];
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -79,36 +81,49 @@ class QuotaAnswers {
     }
   }
 
+ private:
+  template <typename Ask>
+  auto with_charges(const Venue& venue, const Ask& ask) const {
+    if (whole_) return ask(venues_.full[venue.charges]);
+    return ask(world_.charges(world_.shapes[job_.shape], counts_, venue.types, policy_));
+  }
+
+ public:
   const std::optional<OverQuota>& of(const Venue& venue) {
     std::optional<std::optional<OverQuota>>& answer = answers_[venue.charges];
     if (answer) return *answer;
-    answer = ask(charges_of(venue));
+    answer = with_charges(venue, [&](const Charges& charges) { return ask(charges); });
     return *answer;
+  }
+
+  /// In some venues it may stand inside its guarantee, in others not.
+  Asker asker_at(const Venue& venue) const {
+    if (!guaranteed_) return asker_;
+    return with_charges(venue, [&](const Charges& charges) { return asker_at(charges); });
   }
 
   /// Places inside its guarantee come first: what it gets elsewhere is lent, and may be taken back
   /// for the next job that is inside.
   void own_first(std::vector<Candidate>& candidates) const {
-    if (candidates.size() < 2 || world_.quota.guarantor(job_.queue).is_none()) return;
-    if (!policy_.rules.has(Rule::GuaranteedFirst)) return;
+    if (candidates.size() < 2 || !guaranteed_ || !policy_.rules.has(Rule::GuaranteedFirst)) return;
     std::vector<Candidate> own;
     std::vector<Candidate> lent;
-    for (Candidate& c : candidates) {
-      c.lent = !world_.quota.inside_guaranteed(job_.queue, charges_of(*c.venue));
-      (c.lent ? lent : own).push_back(c);
+    for (const Candidate& c : candidates) {
+      (c.inside ? own : lent).push_back(c);
     }
     own.insert(own.end(), lent.begin(), lent.end());
     candidates = std::move(own);
   }
 
  private:
-  Charges charges_of(const Venue& venue) const {
-    return whole_ ? venues_.full[venue.charges]
-                  : world_.charges(world_.shapes[job_.shape], counts_, venue.types, policy_);
+  Asker asker_at(const Charges& charges) const {
+    Asker asker = asker_;
+    asker.inside = guaranteed_ && world_.quota.inside_guaranteed(job_.queue, charges);
+    return asker;
   }
   std::optional<OverQuota> ask(const Charges& charges) const {
     if (auto over = over_quota(world_, job_, charges, capacity_, policy_.rules)) return over;
-    return over_kept_quota(world_, policy_, asker_, charges);
+    return over_kept_quota(world_, policy_, asker_at(charges), charges);
   }
 
   World& world_;
@@ -119,6 +134,7 @@ class QuotaAnswers {
   const Venues& venues_;
   const std::vector<int>& counts_;
   bool whole_ = true;
+  bool guaranteed_;
   boost::container::small_vector<std::optional<std::optional<OverQuota>>, 8> answers_;
 };
 
@@ -203,11 +219,12 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     if (only_promised && !is_promised(world, job, venues, venue)) continue;
     if (first_over && quota.of(venue)) continue;
     all_over = false;
-    const VenueView view = placer.view(venue, shape, counts, asker);
+    const Asker here = quota.asker_at(venue);
+    const VenueView view = placer.view(venue, shape, counts, here);
     if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) continue;
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
     reserved_only = reserved_only || view.reserved_only;
-    if (view.enough) j.candidates.push_back({&venue, view, {}, false});
+    if (view.enough) j.candidates.push_back({&venue, view, {}, here.inside});
     if (!view.enough && shape.sets.size() == 1)
       j.rooms.push_back({venue.cluster, venue.types[0], view.unreserved});
   }
@@ -229,16 +246,18 @@ std::optional<Chosen> place_best(const World& world, Placer& placer, const Polic
   auto& all = judged.candidates;
   for (std::size_t from = 0; from < all.size();) {
     std::size_t to = from;
+    Asker here = asker;
+    here.inside = all[from].inside;
     while (to < all.size() && all[to].venue->cluster == all[from].venue->cluster &&
-           all[to].lent == all[from].lent) {
-      placer.price(*all[to].venue, shape, asker, all[to].view);
+           all[to].inside == all[from].inside) {
+      placer.price(*all[to].venue, shape, here, all[to].view);
       ++to;
     }
     rank_inside_cluster(world, policy, {all.data() + from, to - from});
     for (std::size_t i = from; i < to; ++i) {
       const Candidate& c = all[i];
-      auto pods = placer.place_one(*c.venue, shape, asker, c.view);
-      if (!pods) pods = placer.place(*c.venue, shape, counts, asker);
+      auto pods = placer.place_one(*c.venue, shape, here, c.view);
+      if (!pods) pods = placer.place(*c.venue, shape, counts, here);
       if (pods) return Chosen{i, std::move(*pods)};
     }
     from = to;

@@ -241,7 +241,7 @@ class Planner {
     if (preempting && !fifo && agenda_.has_next(world_, id)) {
       agenda_.advance(world_, id);
     } else {
-      agenda_.park(world_, id, std::move(why), recheck);
+      agenda_.park(world_, id, why, recheck);
       if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
     }
     tell_rights();
@@ -293,7 +293,7 @@ class Planner {
               judged.candidates);
       return true;
     }
-    why = std::move(judged.why);
+    why = judged.why;
     rooms_ = std::move(judged.rooms);
     return false;
   }
@@ -656,7 +656,7 @@ Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot sl
   if (std::holds_alternative<NoRoom>(judged.why)) {
     if (const auto never = infeasible(world, agenda, policy, world.job(slot).shape)) return *never;
   }
-  return std::move(judged.why);
+  return judged.why;
 }
 
 Estimate expected_start(World& world, Agenda& agenda, const Policy& policy, JobSlot slot,

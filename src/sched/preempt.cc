@@ -220,6 +220,7 @@ struct VictimPool::Ask {
   JobSlot slot;
   std::vector<int> counts;
   const Charges& charges;
+  bool inside = false;  // what it stands at
   std::vector<NodeId> nodes;
 
   Ask(VictimPool& pool, Placer& p, const Venue& v, const Charges& least, const Capacity& c,
@@ -251,7 +252,7 @@ struct VictimPool::Ask {
 
   Asker asker() const {
     const Job& job = world.job(slot);
-    return {slot, Time::never(), job.reservation, priority_class(world, job, policy)};
+    return {slot, Time::never(), job.reservation, priority_class(world, job, policy), inside};
   }
 
   bool fits() {
@@ -396,6 +397,7 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
     // For quota it does not matter where a victim runs, for room it does.
     if (read_up_to_ != everybody && !anybody_in(venue, mine) && !ask.over()) continue;
     look_from(slot, ask.charges, result.protected_until);
+    ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
     auto found = choose(ask, last_->list, limit, result.no_room);
     if (found && (!result.found || found->lost_gpu_ms < result.found->lost_gpu_ms)) {
       result.found = std::move(found);
@@ -409,9 +411,10 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
 std::optional<int> VictimPool::highest_needed(Placer& placer, const Venues& venues,
                                               const Venue& venue, JobSlot slot,
                                               const Capacity& capacity) {
-  const Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
+  Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
   Time ignored = Time::never();
   look_from(slot, ask.charges, ignored);
+  ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
   const std::vector<Suspect>& list = last_->list;
   const std::optional<std::size_t> needed = ask.needed_here(list);
   if (!needed || list.empty()) return std::nullopt;

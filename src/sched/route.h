@@ -46,7 +46,7 @@ struct Candidate {
   const Venue* venue = nullptr;
   VenueView view;
   ClusterScore score;
-  bool lent = false;  // outside of its guarantee, and others are inside
+  bool inside = false;  // of the guarantee of its queue
 };
 
 /// Scores the candidates and sorts them: clusters by their best score, then name; inside a cluster

@@ -488,7 +488,7 @@ Result<SubmitAnswer> what_if_submit(World& world, Agenda& agenda, const Policy& 
     const auto* later = std::get_if<NotBefore>(&*why);
     const Time start = later != nullptr ? later->start_after : Time::never();
     SubmitAnswer answer;
-    answer.why = std::move(*why);
+    answer.why = *why;
     answer.estimate = {start, start, start};
     return answer;
   }
