@@ -75,6 +75,10 @@ class QuotaAnswers {
         guaranteed_(policy.rules.has(Rule::ProtectGuaranteed) &&
                     !world.quota.guarantor(job_.queue).is_none()),
         answers_(venues.full.size()) {
+    if (guaranteed_) {
+      inside_ = asker;
+      inside_.inside = true;
+    }
     const Shape& shape = world.shapes[job_.shape];
     for (std::size_t i = 0; i < counts.size(); ++i) {
       whole_ = whole_ && counts[i] == shape.sets[i].count;
@@ -97,9 +101,9 @@ class QuotaAnswers {
   }
 
   /// In some venues it may stand inside its guarantee, in others not.
-  Asker asker_at(const Venue& venue) const {
+  const Asker& asker_at(const Venue& venue) const {
     if (!guaranteed_) return asker_;
-    return with_charges(venue, [&](const Charges& charges) { return asker_at(charges); });
+    return *with_charges(venue, [&](const Charges& charges) { return &asker_at(charges); });
   }
 
   /// Places inside its guarantee come first: what it gets elsewhere is lent, and may be taken back
@@ -116,10 +120,9 @@ class QuotaAnswers {
   }
 
  private:
-  Asker asker_at(const Charges& charges) const {
-    Asker asker = asker_;
-    asker.inside = guaranteed_ && world_.quota.inside_guaranteed(job_.queue, charges);
-    return asker;
+  const Asker& asker_at(const Charges& charges) const {
+    const bool inside = guaranteed_ && world_.quota.inside_guaranteed(job_.queue, charges);
+    return inside ? inside_ : asker_;
   }
   std::optional<OverQuota> ask(const Charges& charges) const {
     if (auto over = over_quota(world_, job_, charges, capacity_, policy_.rules)) return over;
@@ -135,6 +138,7 @@ class QuotaAnswers {
   const std::vector<int>& counts_;
   bool whole_ = true;
   bool guaranteed_;
+  Asker inside_;  // the same, inside its guarantee
   boost::container::small_vector<std::optional<std::optional<OverQuota>>, 8> answers_;
 };
 
@@ -219,7 +223,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     if (only_promised && !is_promised(world, job, venues, venue)) continue;
     if (first_over && quota.of(venue)) continue;
     all_over = false;
-    const Asker here = quota.asker_at(venue);
+    const Asker& here = quota.asker_at(venue);
     const VenueView view = placer.view(venue, shape, counts, here);
     if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) continue;
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
