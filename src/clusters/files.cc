@@ -26,6 +26,20 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
   return Ok{};
 }
 
+enum class Sync { No, Yes };
+
+Status put_in_place(const std::string& path, std::string_view content, Sync sync) {
+  const std::string fresh = path + ".new";
+  {
+    const Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!fd.is_open()) return io_error("make", fresh);
+    if (Status status = write_all(fd.get(), content, fresh); !status) return status;
+    if (sync == Sync::Yes && ::fsync(fd.get()) != 0) return io_error("sync", fresh);
+  }
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return io_error("rename", fresh);
+  return Ok{};
+}
+
 }  // namespace
 
 void Fd::close() {
@@ -75,16 +89,13 @@ Status write_new(const std::string& path, std::string_view content, unsigned mod
 }
 
 Status replace_file(const std::string& path, std::string_view content) {
-  const std::string fresh = path + ".new";
-  {
-    const Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!fd.is_open()) return io_error("make", fresh);
-    if (Status status = write_all(fd.get(), content, fresh); !status) return status;
-    if (::fsync(fd.get()) != 0) return io_error("sync", fresh);
-  }
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return io_error("rename", fresh);
+  if (Status status = put_in_place(path, content, Sync::Yes); !status) return status;
   const auto slash = path.rfind('/');
   return sync_dir(slash == std::string::npos ? "." : path.substr(0, slash));
+}
+
+Status replace_file_unsynced(const std::string& path, std::string_view content) {
+  return put_in_place(path, content, Sync::No);
 }
 
 Status sync_dir(const std::string& path) {

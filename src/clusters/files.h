@@ -51,6 +51,9 @@ Result<std::string> read_file(const std::string& path);
 Status write_new(const std::string& path, std::string_view content, unsigned mode);
 /// Readers see the old content or the new one; the new one is durable when this returns.
 Status replace_file(const std::string& path, std::string_view content);
+/// The same, but after a loss of power it may be the old one, or broken: for what then is of no
+/// use.
+Status replace_file_unsynced(const std::string& path, std::string_view content);
 /// What was made, renamed or removed in the directory is durable when this returns.
 Status sync_dir(const std::string& path);
 bool exists(const std::string& path);

@@ -107,6 +107,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& c
       options.name = cluster.name;
       options.directory = place;
       options.node = std::move(*node);
+      options.pod_descriptors = pod_descriptors_;
       return as_cluster(clusters::LocalCluster::open(std::move(options),
                                                      {ports_.inbox, ports_.payloads, ports_.logs}));
     }

@@ -4,6 +4,7 @@
 // Thread contract: one thread, the one that serves signals.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,7 +27,9 @@ class Fleet {
     ports::Payloads& payloads;
     ports::LogSink& logs;
   };
-  Fleet(std::string data_dir, Ports ports) : data_dir_(std::move(data_dir)), ports_(ports) {}
+  /// `pod_descriptors`: as many open files as pods on this machine may have; 0: as the server.
+  Fleet(std::string data_dir, Ports ports, std::int64_t pod_descriptors)
+      : data_dir_(std::move(data_dir)), ports_(ports), pod_descriptors_(pod_descriptors) {}
 
   /// Opens those of the configuration that are not open. Errors name the cluster.
   Status open(const config::Config& config);
@@ -39,6 +42,7 @@ class Fleet {
 
   const std::string data_dir_;
   Ports ports_;
+  const std::int64_t pod_descriptors_;
   std::map<std::string, std::unique_ptr<ports::Cluster>> clusters_;
 };
 

@@ -51,12 +51,14 @@ std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
   return std::make_shared<const api::Settings>(std::move(settings));
 }
 
-/// As many descriptors as may be: every client of an event stream has one.
-void raise_descriptors() {
+/// As many descriptors as may be: every client of an event stream has one. Returns how many it were
+/// before; 0: not known.
+std::int64_t raise_descriptors() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  return before == RLIM_INFINITY ? 0 : static_cast<std::int64_t>(before);
 }
 
 std::string applied_file(const std::string& data_dir) { return data_dir + "/applied.yaml"; }
@@ -75,15 +77,15 @@ Server::Server(config::Config config, std::string file, std::function<void()> on
 Server::~Server() { stop(); }
 
 Status Server::start() {
-  raise_descriptors();
+  const std::int64_t descriptors = raise_descriptors();
   for (Status (Server::*step)() : {&Server::open_data, &Server::open_tokens, &Server::open_store}) {
     if (Status status = (this->*step)(); !status) return status;
   }
   make_snapshots();
   make_runner();
   if (Status status = listen(); !status) return status;
-  fleet_ =
-      std::make_unique<Fleet>(data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_});
+  fleet_ = std::make_unique<Fleet>(
+      data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_}, descriptors);
   if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });

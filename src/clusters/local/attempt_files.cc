@@ -83,6 +83,7 @@ bool take_spec_field(const Field& field, AttemptSpec& spec) {
   if (key == "cgroup") return take(value, spec.cgroup);
   if (key == "grace_ms") return take_number(value, spec.grace.ms);
   if (key == "output_most") return take_number(value, spec.output_most);
+  if (key == "descriptors") return take_number(value, spec.descriptors);
   return take_file_field(field, spec.files) || take_pod_field(field, spec.pods);
 }
 
@@ -131,6 +132,7 @@ std::string to_text(const AttemptSpec& spec) {
   writer.add("job", spec.job).add("attempt", spec.attempt).add("boot", spec.boot);
   writer.add("working_dir", spec.working_dir).add("cgroup", spec.cgroup);
   writer.add("grace_ms", spec.grace.ms).add("output_most", spec.output_most);
+  writer.add("descriptors", spec.descriptors);
   for (const model::CommandFile& file : spec.files)
     writer.add(file.executable ? "executable" : "file", file.path).add("content", file.content);
   for (const PodSpec& pod : spec.pods) {
@@ -176,7 +178,9 @@ Result<AttemptState> read_state(const std::string& dir) {
 }
 
 Status write_state(const std::string& dir, const AttemptState& state) {
-  return replace_file(dir + "/state", to_text(state));
+  // Of what ran before a loss of power nothing is left to be known but how it ended.
+  const auto replace = state.phase == Phase::Over ? replace_file : replace_file_unsynced;
+  return replace(dir + "/state", to_text(state));
 }
 
 bool claim(const std::string& dir) {

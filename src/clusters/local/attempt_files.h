@@ -38,6 +38,7 @@ struct AttemptSpec {
   std::string cgroup;       // where the pods' cgroups are made; empty: nowhere
   Duration grace;
   std::int64_t output_most = 0;  // bytes kept of one pod's output
+  std::int64_t descriptors = 0;  // soft limit of open files in pods; 0: that of the supervisor
   std::vector<model::CommandFile> files;
   std::vector<PodSpec> pods;  // by rank
   friend bool operator==(const AttemptSpec&, const AttemptSpec&) = default;
@@ -75,6 +76,7 @@ Result<AttemptState> parse_state(std::string_view text);
 /// Fault::NotFound if the attempt has none yet.
 Result<AttemptSpec> read_spec(const std::string& dir);
 Result<AttemptState> read_state(const std::string& dir);
+/// How it ended is durable when this returns; that it runs outlives a kill, not a loss of power.
 Status write_state(const std::string& dir, const AttemptState& state);
 
 /// Once and for all: true for the first who asks, whatever process that is.

@@ -14,7 +14,7 @@ Launcher::~Launcher() { end(); }
 Status Launcher::prepare() {
   if (socket_.is_open()) return Ok{};
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return io_error("make", "a socket");
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
@@ -46,13 +46,11 @@ Status Launcher::prepare() {
 }
 
 Status Launcher::start(const std::string& name) {
-  const std::string line = name + "\n";
   for (int tries = 0; tries < 2; ++tries) {
     if (Status s = prepare(); !s) return s;
-    const ssize_t n = ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n == static_cast<ssize_t>(line.size())) return Ok{};
-    if (n < 0 && errno == EAGAIN) return io_error("hand over", name);
-    end();  // it died, or took half a line: another one is started
+    const ssize_t n = ::send(socket_.get(), name.data(), name.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0 || errno == EAGAIN) return Ok{};
+    end();  // it died: another one is started
   }
   return io_error("start a supervisor for", name);
 }

@@ -22,7 +22,8 @@ class Launcher {
 
   /// So that the first start does not wait for it.
   Status prepare();
-  /// Has a supervisor made for this attempt; never waits for it.
+  /// Has a supervisor take up this attempt; never waits for it. When too many are on their way
+  /// nothing happens: nobody claims the attempt then, and it is to be started again.
   Status start(const std::string& name);
 
  private:

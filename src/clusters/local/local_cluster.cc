@@ -202,6 +202,8 @@ void LocalCluster::tick(Time now) {
   }
   if (now >= next_check_) next_check_ = now + check_pause;
   std::erase_if(tailing_, [&](const std::string& name) { return tail(entries_.at(name)); });
+  if (!has_blank_ && health_ == model::Health::Ready)
+    has_blank_ = make_blank_dir(attempts_dir_).ok();
   if (now >= next_forget_ && health_ == model::Health::Ready) forget_old(now);
   const bool busy = !alive_.empty() || !tailing_.empty() || !outgoing_.empty();
   next_tick_ = now + (busy ? tick_busy : tick_idle);
@@ -282,6 +284,8 @@ void LocalCluster::create(const ports::Action& action) {
   }
   spec->cgroup = cgroup_;
   spec->output_most = options_.output_most;
+  spec->descriptors = options_.pod_descriptors;
+  has_blank_ = false;
   if (Status s = make_attempt_dir(attempts_dir_, *spec); !s) {
     refuse(action.attempt, Outcome::StartFailed, 0, s.error().message);
     return;

@@ -46,6 +46,7 @@ struct LocalOptions {
   Duration claim_limit = seconds(30);    // a supervisor that is not there by then will not come
   Duration keep_finished = hours(24);    // files of an attempt after anybody asked for it
   std::int64_t output_most = 1LL << 30;  // bytes kept of one pod's output
+  std::int64_t pod_descriptors = 0;      // soft limit of open files in pods; 0: the server's
   std::size_t queue_most = 65536;        // actions; more are dropped and handed over again later
 };
 
@@ -143,6 +144,7 @@ class LocalCluster : public ports::Cluster {
   std::set<std::string> alive_;           // names of those not over
   std::set<std::string> tailing_;         // over, but the sink has not taken all of their output
   std::string half_notice_;
+  bool has_blank_ = false;  // a directory is made ahead for the next attempt
   model::Health health_ = model::Health::Ready;
   Time next_tick_, next_check_, next_forget_;
   std::thread thread_;

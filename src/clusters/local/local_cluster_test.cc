@@ -276,6 +276,46 @@ TEST(LocalCluster, WithoutCgroupsTheMemoryLimitIsAnRlimit) {
 
 // ---- stopping
 
+TEST(LocalCluster, PodsMayOpenAsManyFilesAsTheServerCouldBeforeItTookMore) {
+  Site site;
+  site.cluster.reset();
+  LocalOptions options = site.options();
+  options.pod_descriptors = 77;
+  auto opened = LocalCluster::open(options, {site.inbox, site.payloads, site.logs});
+  ASSERT_TRUE(opened);
+  site.payloads.set("a", Site::shell("ulimit -n"));
+  (*opened)->apply(Site::create(one));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_EQ(site.out(one), "77\n");
+}
+
+TEST(LocalCluster, ManyAttemptsAtOnceAllRunWithOneSupervisorMadeAhead) {
+  Site site;
+  const std::string starts = site.file("starts");
+  constexpr std::uint32_t attempts = 40;
+  for (std::uint32_t i = 1; i <= attempts; ++i)
+    site.run({"a", i}, Site::shell("echo $MUSTER_ATTEMPT >> " + starts));
+  ASSERT_TRUE(eventually([&] { return lines_of(starts).size() >= attempts; }));
+  ASSERT_TRUE(site.cluster->wait_settled(patience));
+  EXPECT_EQ(lines_of(starts).size(), attempts);
+}
+
+TEST(LocalCluster, TheDirectoryMadeAheadIsUsedOnceAndGoesWithAServerThatDied) {
+  Site site;
+  const std::string ahead = site.directory() + "/attempts/.new-blank";
+  ASSERT_TRUE(eventually([&] { return exists(ahead); }));
+  site.run(one, Site::shell("ls -A .. && ls -A"));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_EQ(site.out(one), "0\n0.log\n");
+  ASSERT_TRUE(eventually([&] { return exists(ahead); }));
+  site.cluster.reset();
+  ASSERT_TRUE(write_new(ahead + "/spec", "of a server that died", 0600));
+  site.open();
+  ASSERT_TRUE(eventually([&] { return exists(ahead) && !exists(ahead + "/spec"); }));
+  site.run({"a", 2}, Site::shell("true"));
+  EXPECT_TRUE(site.hear<model::Finished>({"a", 2}).success);
+}
+
 TEST(LocalCluster, AProgramThatHearsTermMayClearUp) {
   Site site;
   model::Command command = Site::shell(

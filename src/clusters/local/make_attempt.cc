@@ -18,6 +18,7 @@ namespace muster::clusters {
 namespace {
 
 constexpr const char* half_made = ".new-";
+constexpr const char* blank = ".new-blank";
 
 /// What a program needs to run at all; everything else of the server's is nobody's business.
 constexpr const char* inherited[] = {"PATH",  "HOME",   "USER",           "LOGNAME",
@@ -53,6 +54,19 @@ Status make_whole(const std::string& parent, const std::string& name, Fill fill)
   Status made = make();
   if (!made) static_cast<void>(remove_tree(fresh));
   return made;
+}
+
+/// Everything but the spec. Most gangs are one pod: its place is there as well.
+Status fill_blank(const std::string& dir) {
+  Status status = Ok{};
+  for (const char* name : {"/lock", "/unclaimed"}) {
+    if (status) status = write_new(dir + name, "", 0600);
+  }
+  if (status && ::mkfifo((dir + "/control").c_str(), 0600) != 0)
+    status = io_error("make", dir + "/control");
+  if (status) status = make_dirs(pod_dir(dir, 0));
+  if (status) status = write_new(output_path(dir, 0), "", 0644);
+  return status;
 }
 
 }  // namespace
@@ -109,15 +123,22 @@ std::string dir_name(const ports::Attempt& attempt) {
   return fmt::format("{}.{}", file_name(attempt.job), attempt.number);
 }
 
+Status make_blank_dir(const std::string& parent) { return make_whole(parent, blank, fill_blank); }
+
 Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec) {
-  return make_whole(parent, dir_name({spec.job, spec.attempt}), [&](const std::string& dir) {
-    Status status = write_new(dir + "/spec", to_text(spec), 0600);
-    for (const char* name : {"/lock", "/unclaimed"}) {
-      if (status) status = write_new(dir + name, "", 0600);
-    }
-    if (status && ::mkfifo((dir + "/control").c_str(), 0600) != 0)
-      status = io_error("make", dir + "/control");
-    return status;
+  const std::string name = dir_name({spec.job, spec.attempt});
+  const std::string ahead = fmt::format("{}/{}", parent, blank);
+  const std::string path = parent + "/" + name;
+  Status made = write_new(ahead + "/spec", to_text(spec), 0600);
+  if (made && ::rename(ahead.c_str(), path.c_str()) != 0) made = io_error("make", path);
+  if (made) return made;
+  if (made.error().fault != Fault::NotFound) {
+    static_cast<void>(remove_tree(ahead));
+    return made;
+  }
+  return make_whole(parent, name, [&](const std::string& dir) {
+    Status status = fill_blank(dir);
+    return status ? write_new(dir + "/spec", to_text(spec), 0600) : status;
   });
 }
 

@@ -21,13 +21,16 @@ Result<AttemptSpec> make_spec(const ports::Action& action, const model::Command&
 /// The name of the attempt's directory; another for each attempt.
 std::string dir_name(const ports::Attempt& attempt);
 
+/// Makes a directory without spec and name for the next make_attempt_dir, which then has little to
+/// do: to be called while nothing waits. Nobody sees it until then.
+Status make_blank_dir(const std::string& parent);
 /// Makes the directory, whole or not at all; never changes one that is there. A kill of the server
 /// does not undo it; a loss of power may (see LocalCluster::say_everything).
 Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec);
 /// The same of an attempt that never ran and never will.
 Status make_tombstone(const std::string& parent, const ports::Attempt& attempt,
                       const AttemptState& state);
-/// Removes what a server that died left half made.
+/// Removes what a server that died left half made, or made ahead.
 void remove_half_made(const std::string& parent);
 
 }  // namespace muster::clusters

@@ -29,7 +29,7 @@ Number get_number(std::string_view in) {
 }  // namespace
 
 Result<OutputFile> OutputFile::make(const std::string& path, std::int64_t most) {
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!fd.is_open()) return io_error("make", path);
   return OutputFile(std::move(fd), most);
 }

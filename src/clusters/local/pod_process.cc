@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -15,7 +16,7 @@
 namespace muster::clusters {
 namespace {
 
-enum class Step : int { Ready, Memory, Output, Directory, Exec };
+enum class Step : int { Ready, Memory, Files, Output, Directory, Exec };
 struct Report {
   Step step = Step::Ready;
   int error = 0;
@@ -27,6 +28,8 @@ const char* words_of(Step step) {
       break;
     case Step::Memory:
       return "cannot limit its memory";
+    case Step::Files:
+      return "cannot limit its open files";
     case Step::Output:
       return "cannot redirect its output";
     case Step::Directory:
@@ -92,6 +95,15 @@ bool limit_memory(const PodSetup& setup) {
   return ::setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
+/// Not the server's own limit, which is raised: programs that use select() or close everything up
+/// to the limit do not get on with that.
+bool limit_files(const PodSetup& setup) {
+  rlimit limit{};
+  if (setup.descriptors == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+  limit.rlim_cur = std::min(static_cast<rlim_t>(setup.descriptors), limit.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 /// Everything up to the program itself; the child's side of fork_pod.
 [[noreturn]] void become_pod(const PodSetup& setup, const Pipe& out, const Pipe& err, int report,
                              pid_t supervisor) {
@@ -108,6 +120,7 @@ bool limit_memory(const PodSetup& setup) {
   const std::vector<char*> argv_pointers = pointers(argv);
   const std::vector<char*> environment_pointers = pointers(environment);
   if (!limit_memory(setup)) fail(report, Step::Memory);
+  if (!limit_files(setup)) fail(report, Step::Files);
   send(report, Step::Ready, 0);
   char go = 0;
   ssize_t n = 0;

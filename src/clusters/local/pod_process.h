@@ -40,6 +40,7 @@ struct PodSetup {
   const std::string& directory;  // to run in
   const PodCgroup& cgroup;
   const Barrier& barrier;
+  std::int64_t descriptors = 0;  // as in AttemptSpec
 };
 /// Forks. The child leads a process group of its own, dies with the supervisor, and waits.
 Result<PodProcess> fork_pod(const PodSetup& setup);

@@ -67,9 +67,12 @@ std::vector<pid_t> marked(std::string_view mark) {
 
 std::int64_t start_ticks(pid_t pid) { return stat_field(pid, 22); }
 
-std::string boot_id() {
-  const auto text = read_file("/proc/sys/kernel/random/boot_id");
-  return text ? std::string(trim(*text)) : "";
+const std::string& boot_id() {
+  static const std::string id = [] {
+    const auto text = read_file("/proc/sys/kernel/random/boot_id");
+    return text ? std::string(trim(*text)) : "";
+  }();
+  return id;
 }
 
 }  // namespace muster::clusters

@@ -18,6 +18,6 @@ std::vector<pid_t> marked(std::string_view mark);
 /// When the process started, in clock ticks since boot; 0 if there is none.
 std::int64_t start_ticks(pid_t pid);
 /// Another one after each boot of the machine.
-std::string boot_id();
+const std::string& boot_id();
 
 }  // namespace muster::clusters

@@ -1,10 +1,12 @@
 #include "clusters/local/supervisor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,11 +67,54 @@ void null_stdio() {
   if (null > 2) ::close(null);
 }
 
-void start_one(const std::string& dir) {
-  const pid_t pid = ::fork();
-  if (pid != 0) return;  // if it could not be made the server notices that nobody claims it
+constexpr int name_most = 4096;
+constexpr int rest_ms = 5;  // the start under way has the machine to itself
+
+/// The next name of an attempt; empty: there will be none.
+std::string next_name() {
+  char buffer[name_most];
+  ssize_t n = 0;
+  do {
+    n = ::recv(0, buffer, sizeof buffer, 0);
+  } while (n < 0 && errno == EINTR);
+  return n > 0 ? std::string(buffer, static_cast<std::size_t>(n)) : "";
+}
+
+/// A name waits, or the end; at the latest after so long.
+bool is_named_within(int ms) {
+  pollfd fd{0, POLLIN, 0};
+  return ::poll(&fd, 1, ms) > 0;
+}
+
+[[noreturn]] void become_supervisor(const std::string& directory, const std::string& name) {
   null_stdio();
-  ::_exit(supervise(dir));
+  ::_exit(supervise(directory + "/attempts/" + name));
+}
+
+/// A supervisor that waits for its name. The pipe ends when it has one, or is no more.
+Result<Pipe> make_ahead(const std::string& directory) {
+  auto pipe = make_pipe();
+  if (!pipe) return pipe;
+  const pid_t pid = ::fork();
+  if (pid < 0) return io_error("fork", "a supervisor");
+  if (pid == 0) {
+    const std::string name = next_name();
+    pipe->read.close();
+    pipe->write.close();
+    if (name.empty()) ::_exit(0);
+    become_supervisor(directory, name);
+  }
+  pipe->write.close();
+  return pipe;
+}
+
+/// False when there will be no more names. If a supervisor cannot be made the server notices that
+/// nobody claims the attempt.
+bool start_named(const std::string& directory) {
+  const std::string name = next_name();
+  if (name.empty()) return false;
+  if (::fork() == 0) become_supervisor(directory, name);
+  return true;
 }
 
 }  // namespace
@@ -101,16 +146,13 @@ int supervise(const std::string& dir) {
 int run_supervisors(const std::string& directory) {
   ::close_range(3, ~0u, 0);
   ::signal(SIGCHLD, SIG_IGN);
-  std::string names;
-  char buffer[4096];
   for (;;) {
-    const ssize_t n = ::read(0, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return 0;
-    names.append(buffer, static_cast<std::size_t>(n));
-    for (auto end = names.find('\n'); end != std::string::npos; end = names.find('\n')) {
-      start_one(directory + "/attempts/" + names.substr(0, end));
-      names.erase(0, end + 1);
+    if (const auto ahead = make_ahead(directory)) {
+      char nothing = 0;
+      while (::read(ahead->read.get(), &nothing, 1) < 0 && errno == EINTR) continue;
+    }
+    while (is_named_within(rest_ms)) {  // many at once
+      if (!start_named(directory)) return 0;
     }
   }
 }

@@ -13,9 +13,9 @@ namespace muster::clusters {
 int supervise(const std::string& dir);
 
 /// The command `muster pod-supervisor DIR`, started once by each server: makes a supervisor for
-/// every attempt named on its standard input, one a line, until that ends. DIR is the directory of
-/// the local cluster. Exists so that a start costs a fork of this small process and not one of the
-/// server.
+/// every attempt named on its standard input, a packet each, until that ends. DIR is the directory
+/// of the local cluster. One supervisor is always made ahead and waits for the next name: a start
+/// costs no fork, neither of the server nor of this small process.
 int run_supervisors(const std::string& directory);
 
 }  // namespace muster::clusters
