@@ -140,8 +140,8 @@ Status Gang::make_cgroup(std::size_t rank) {
 
 Status Gang::fork_all(const Barrier& barrier) {
   for (Pod& pod : pods_) {
-    auto process =
-        fork_pod({pod.spec, pod.program, pod.directory, pod.cgroup, barrier, spec_.descriptors});
+    auto process = fork_pod({pod.spec, pod.program, pod.directory, pod.cgroup, barrier,
+                             pods_.size() == 1, spec_.descriptors});
     if (!process) return process.error();
     pod.process = std::move(*process);
     pod.alive = true;

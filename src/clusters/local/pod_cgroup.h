@@ -16,6 +16,10 @@ namespace muster::clusters {
 /// controllers handed down as far as that is allowed; empty where cgroups cannot be written.
 std::string make_cgroup_base(const std::string& name);
 
+/// Of a child: a copy, or the parent's own, which then waits until the child runs another program
+/// or ends. The child may change nothing of it but its stack.
+enum class Memory { Copied, Borrowed };
+
 class PodCgroup {
  public:
   PodCgroup() = default;  // none
@@ -26,9 +30,10 @@ class PodCgroup {
   bool exists() const { return !dir_.empty(); }
   bool limits_cpu() const { return limits_cpu_; }
   bool limits_memory() const { return limits_memory_; }
-  /// Forks a child that is in it from its first moment; moving a process later costs milliseconds.
-  /// Without a cgroup a plain fork. Only for a process with one thread.
-  pid_t fork_into() const;
+  /// Makes a child that is in it from its first moment; moving a process later costs milliseconds.
+  /// Without a cgroup it stays in that of the parent. The child runs `child(of)` and exits with its
+  /// result. Only for a process with one thread.
+  pid_t fork_into(int (*child)(const void*), const void* of, Memory memory) const;
   void kill() const;
   /// No process is in it.
   bool is_empty() const;

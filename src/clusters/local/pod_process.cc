@@ -73,6 +73,26 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
+/// All that the child needs, made before it is: it may not allocate while it borrows our memory.
+struct Plan {
+  Plan(const PodSetup& s, const Pipe& o, const Pipe& e, int r)
+      : setup(s), out(o), err(e), report(r), supervisor(::getpid()), argv(s.pod.argv) {
+    for (const auto& [name, value] : s.pod.environment) environment.push_back(name + "=" + value);
+    argv_pointers = pointers(argv);
+    environment_pointers = pointers(environment);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const PodSetup& setup;
+  const Pipe& out;
+  const Pipe& err;
+  const int report;
+  const pid_t supervisor;
+  std::vector<std::string> argv, environment;
+  std::vector<char*> argv_pointers, environment_pointers;
+};
+
 /// Undoes what supervisors, and servers that started them, ignore or block.
 void default_signals() {
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM})
@@ -104,32 +124,29 @@ bool limit_files(const PodSetup& setup) {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-/// Everything up to the program itself; the child's side of fork_pod.
-[[noreturn]] void become_pod(const PodSetup& setup, const Pipe& out, const Pipe& err, int report,
-                             pid_t supervisor) {
+/// Everything up to the program itself; the child's side of fork_pod. Changes no memory but its own
+/// stack.
+int become_pod(const void* of) {
+  const Plan& plan = *static_cast<const Plan*>(of);
+  const PodSetup& setup = plan.setup;
   ::close(setup.barrier.pipe.write.get());
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(127);
+  if (::getppid() != plan.supervisor) ::_exit(127);
   default_signals();
-  if (!redirect(out, err)) fail(report, Step::Output);
-  if (::chdir(setup.directory.c_str()) != 0) fail(report, Step::Directory);
-  std::vector<std::string> argv = setup.pod.argv;
-  std::vector<std::string> environment;
-  for (const auto& [name, value] : setup.pod.environment) environment.push_back(name + "=" + value);
-  const std::vector<char*> argv_pointers = pointers(argv);
-  const std::vector<char*> environment_pointers = pointers(environment);
-  if (!limit_memory(setup)) fail(report, Step::Memory);
-  if (!limit_files(setup)) fail(report, Step::Files);
-  send(report, Step::Ready, 0);
+  if (!redirect(plan.out, plan.err)) fail(plan.report, Step::Output);
+  if (::chdir(setup.directory.c_str()) != 0) fail(plan.report, Step::Directory);
+  if (!limit_memory(setup)) fail(plan.report, Step::Memory);
+  if (!limit_files(setup)) fail(plan.report, Step::Files);
+  send(plan.report, Step::Ready, 0);
   char go = 0;
   ssize_t n = 0;
   do {
     n = ::read(setup.barrier.pipe.read.get(), &go, 1);
   } while (n < 0 && errno == EINTR);
   if (n != 1) ::_exit(127);
-  ::execve(setup.program.c_str(), argv_pointers.data(), environment_pointers.data());
-  fail(report, Step::Exec);
+  ::execve(setup.program.c_str(), plan.argv_pointers.data(), plan.environment_pointers.data());
+  fail(plan.report, Step::Exec);
 }
 
 bool is_file(const std::string& path) {
@@ -181,10 +198,10 @@ Result<PodProcess> fork_pod(const PodSetup& setup) {
   for (const auto* pipe : {&out, &err, &report}) {
     if (!*pipe) return pipe->error();
   }
-  const pid_t supervisor = ::getpid();
-  const pid_t pid = setup.cgroup.fork_into();
+  const Plan plan(setup, *out, *err, report->write.get());
+  const pid_t pid =
+      setup.cgroup.fork_into(become_pod, &plan, setup.alone ? Memory::Borrowed : Memory::Copied);
   if (pid < 0) return io_error("fork", "a pod");
-  if (pid == 0) become_pod(setup, *out, *err, report->write.get(), supervisor);
   for (const auto* pipe : {&out, &err}) ::fcntl((*pipe)->read.get(), F_SETFL, O_NONBLOCK);
   return PodProcess{pid, std::move(out->read), std::move(err->read), std::move(report->read)};
 }

@@ -1,5 +1,7 @@
 // One pod as a process: made and set up completely, then held at a barrier until its whole gang can
-// go. Only for a process with one thread (the supervisor): it forks without exec.
+// go. Only for a process with one thread (the supervisor): it forks without exec. A pod that is the
+// whole gang waits for nobody: its process borrows the supervisor's memory until its program runs,
+// which saves most of the cost of a fork.
 #pragma once
 
 #include <sys/types.h>
@@ -40,6 +42,7 @@ struct PodSetup {
   const std::string& directory;  // to run in
   const PodCgroup& cgroup;
   const Barrier& barrier;
+  bool alone = false;            // the barrier is open already
   std::int64_t descriptors = 0;  // as in AttemptSpec
 };
 /// Forks. The child leads a process group of its own, dies with the supervisor, and waits.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -11,8 +12,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "clusters/clock.h"
 #include "clusters/local/gang.h"
 
@@ -41,6 +45,24 @@ Fd make_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   return Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+/// Pages shared with the parent since the fork are copied now, not one by one when it matters.
+void own_memory() {
+  constexpr std::uint64_t most = 16 << 20;  // more is not ours to touch, e.g. of a sanitizer
+  const auto maps = read_file("/proc/self/maps");
+  if (!maps) return;
+  for (const std::string_view line : split(*maps, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() < 2 || words[1] != "rw-p") continue;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    const char* last = words[0].data() + words[0].size();
+    const auto dash = std::from_chars(words[0].data(), last, begin, 16).ptr;
+    if (dash == last || std::from_chars(dash + 1, last, end, 16).ptr != last) continue;
+    if (end - begin <= most)
+      ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+  }
 }
 
 Gang::End run_gang(const std::string& dir, const std::string& name, AttemptState& state) {
@@ -98,6 +120,7 @@ Result<Pipe> make_ahead(const std::string& directory) {
   const pid_t pid = ::fork();
   if (pid < 0) return io_error("fork", "a supervisor");
   if (pid == 0) {
+    own_memory();
     const std::string name = next_name();
     pipe->read.close();
     pipe->write.close();
