@@ -28,6 +28,10 @@ TEST(Channels, ExitCodesComeFromTheStatus) {
       R"({"kind":"Status","status":"Failure","reason":"InternalError","message":"no such file"})");
   ASSERT_FALSE(broken.ok());
   EXPECT_EQ(broken.error().message, "no such file");
+  EXPECT_EQ(*exit_code_of(R"({"metadata":{},"status":"Success"})"), 0);  // as a kubelet says it
+  EXPECT_EQ(*exit_code_of(R"({"metadata":{},"status":"Failure","reason":"NonZeroExitCode",
+    "details":{"causes":[{"reason":"ExitCode","message":"7"}]}})"),
+            7);
   EXPECT_EQ(exit_code_of("container not found\n").error().message, "container not found");
 }
 

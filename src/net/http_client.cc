@@ -601,6 +601,7 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::serve_websocket(Stat
   call->refusal.headers = parser.headers();
   if (auto agreed = call->websocket->check(call->refusal); !agreed) co_return agreed.error();
   call->refusal = {.status = 0};
+  call->total = SteadyTime::max();  // that was for the answer; from here on it lasts as it lasts
   set_deadline(call, SteadyTime::max());
   auto how =
       co_await call->websocket->run(*transport, std::string(buffer.unread()),

@@ -187,6 +187,20 @@ TEST(WebSocket, PingsAreAnswered) {
   EXPECT_EQ(played.closed.take(), "cancelled 0");
 }
 
+TEST(WebSocket, AnOpenOneOutlivesTheTimeoutOfAnswers) {
+  Played played;
+  played.client = std::move(*HttpClient::make({.total_timeout = milliseconds(300)}));
+  const auto open = played.open();
+  RawClient peer = played.agree();
+  Mailbox<bool> later;
+  played.client->run_after(milliseconds(500), [&](bool) { later.put(true); });
+  later.take();
+  peer.send(server_frame(0x82, "still here"));
+  EXPECT_EQ(played.messages.take(), "still here");
+  open.call.cancel();
+  EXPECT_EQ(played.closed.take(), "cancelled 0");
+}
+
 TEST(WebSocket, TheEndOfTheClientEndsIt) {
   Played played;
   const auto open = played.open();

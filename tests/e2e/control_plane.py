@@ -26,12 +26,14 @@ TOKENS = {  # token -> user, groups
 class ControlPlane:
     """One cluster. start() returns when it is healthy; stop() when all its processes are gone."""
 
-    def __init__(self, name="one", version=KUBERNETES, folder=None, is_bare=False, api_flags=()):
+    def __init__(self, name="one", version=KUBERNETES, folder=None, is_bare=False, api_flags=(),
+                 programs=CONTROL_PLANE):
         """Bare: only etcd and the API server, without controllers and nodes."""
         self.name = name
         self.version = version
+        self.host = "127.0.0.1"  # where the API server listens
         self.is_bare = is_bare
-        self.binaries = find_binaries(version, BARE if is_bare else CONTROL_PLANE, build=False)
+        self.binaries = find_binaries(version, BARE if is_bare else programs, build=False)
         self.owns_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix=f"muster-kube-{name}-"))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +52,7 @@ class ControlPlane:
 
     def make_files(self):
         pki = self.pki
-        pki.issue("apiserver", "kube-apiserver", addresses=["127.0.0.1", "10.96.0.1"],
+        pki.issue("apiserver", "kube-apiserver", addresses=sorted({"127.0.0.1", self.host, "10.96.0.1"}),
                   names=["localhost", "kubernetes", "kubernetes.default.svc", "apiserver.test"])
         pki.issue("admin", "admin", groups=["system:masters"])
         pki.issue("controllers", "system:kube-controller-manager")
@@ -83,7 +85,7 @@ class ControlPlane:
         return self.file(name)
 
     def url(self):
-        return f"https://127.0.0.1:{self.port}"
+        return f"https://{self.host}:{self.port}"
 
     # --- processes
 
@@ -152,8 +154,8 @@ class ControlPlane:
         self.daemon("apiserver", [
             self.binaries / "kube-apiserver",
             "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
-            "--bind-address", "127.0.0.1", "--secure-port", self.port,
-            "--advertise-address", "127.0.0.1",
+            "--bind-address", self.host, "--secure-port", self.port,
+            "--advertise-address", self.host,
             "--tls-cert-file", pki.text("apiserver.crt"),
             "--tls-private-key-file", pki.text("apiserver.key"),
             "--client-ca-file", pki.text("ca.crt"), "--token-auth-file", self.file("tokens.csv"),
@@ -205,7 +207,7 @@ class ControlPlane:
 
     def request(self, method, path, body=None, content_type="application/json", timeout=30):
         """(status, parsed body)."""
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout,
+        connection = http.client.HTTPSConnection(self.host, self.port, timeout=timeout,
                                                  context=self.tls)
         try:
             data = None if body is None else json.dumps(body)

@@ -7,8 +7,8 @@ import threading
 class FaultProxy:
     """Bytes between clients and one port, while it is `passing`; TLS goes through as it is."""
 
-    def __init__(self, to_port):
-        self.to_port = to_port
+    def __init__(self, to_port, to_host="127.0.0.1"):
+        self.to = (to_host, to_port)
         self.is_refusing = False
         self.is_stalled = False
         self.sockets = set()
@@ -30,7 +30,7 @@ class FaultProxy:
 
     def serve(self, client):
         try:
-            server = socket.create_connection(("127.0.0.1", self.to_port), timeout=10)
+            server = socket.create_connection(self.to, timeout=10)
         except OSError:
             client.close()
             return

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of src/kube against a real control plane.
 
-Usage: kube_test.py TEST_BINARY [--kubernetes VERSION] [--bare] [GTEST_OPTION...]
+Usage: kube_test.py TEST_BINARY [--kubernetes VERSION] [--bare | --real-node] [GTEST_OPTION...]
 
 Starts a cluster and a fault proxy in front of it, serves the commands with which the tests make
 the cluster misbehave, runs the binary and ends all of it. `NOT TESTED` on its own line means that
@@ -17,7 +17,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from binaries import KUBERNETES, Missing
 from control_plane import ControlPlane
 from fault_proxy import FaultProxy
+from images import SHELL_IMAGE
 from processes import spawn
+from real_node import RealNodeCluster
 
 
 def commands(cluster, proxy):
@@ -65,17 +67,19 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
     parser.add_argument("--bare", action="store_true", help="no controllers, no nodes")
+    parser.add_argument("--real-node", action="store_true", help="containers run for real")
     options, gtest = parser.parse_known_args()
     start = time.monotonic()
     try:
-        cluster = ControlPlane("real", options.kubernetes, is_bare=options.bare)
+        cluster = (RealNodeCluster("real", options.kubernetes) if options.real_node else
+                   ControlPlane("real", options.kubernetes, is_bare=options.bare))
     except Missing as missing:
         print(f"NOT TESTED: {missing}")
         return 0
     with cluster:
-        proxy = FaultProxy(cluster.port)
+        proxy = FaultProxy(cluster.port, cluster.host)
         server = serve_commands(commands(cluster, proxy))
-        if not options.bare:
+        if not options.bare and not options.real_node:
             cluster.add_nodes(3, gpus=4)
         print(f"Kubernetes {cluster.version} is up after {time.monotonic() - start:.1f} s",
               flush=True)
@@ -85,6 +89,7 @@ def main():
             **os.environ,
             "MUSTER_E2E_KUBECONFIG": cluster.file("admin.kubeconfig"),
             "MUSTER_E2E_PROXIED": proxied,
+            "MUSTER_E2E_IMAGE": SHELL_IMAGE,
             "MUSTER_E2E_CA": cluster.pki.text("ca.crt"),
             "MUSTER_E2E_CONTROL": f"http://127.0.0.1:{server.server_address[1]}",
         }
