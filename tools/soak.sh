@@ -4,6 +4,7 @@
 #   MUSTER_SOAK_SEED       first seed of histories and fuzzers (default 1000: beyond those of CI)
 #   MUSTER_SOAK_SEEDS      kind sim: histories with faults (default 1000)
 #   MUSTER_SOAK_HISTORIES  kind properties: random histories (default 5000)
+#   MUSTER_SOAK_KILLS      kind e2e_kill: kill -9 of a server with a real Kubernetes (default 200)
 #   MUSTER_SOAK_FUZZ_S     kind fuzz: seconds for each fuzzer (default 300)
 #
 # What a fuzzer finds interesting is kept in build/corpus/ and is where the next soak begins.
@@ -28,8 +29,11 @@ case $kind in
     mkdir -p "$corpus"
     exec "$binary" -max_total_time="${MUSTER_SOAK_FUZZ_S:-300}" -seed="$seed" "$@" "$corpus"
     ;;
+  e2e_kill)
+    exec python3 tests/e2e/kill_test.py "$binary" --kills "${MUSTER_SOAK_KILLS:-200}" --seed "$seed"
+    ;;
   *)
-    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz" >&2
+    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, e2e_kill" >&2
     exit 2
     ;;
 esac
