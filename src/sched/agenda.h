@@ -107,7 +107,7 @@ class Agenda {
     bool open = false;         // `list` is in order, `scan` is set
     bool exact = false;        // `candidate` is right
     LineId candidate;
-    std::set<LineRank>::const_iterator scan;
+    SortedChunks<LineRank>::const_iterator scan;
     std::vector<Entry> list;  // else these, looked through up to `at`
     std::size_t at = 0;
     std::vector<Entry> later;   // in order: lines that went on to their next job, or are retried

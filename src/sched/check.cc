@@ -512,7 +512,10 @@ void check_lines(const World& world, Finding& found) {
                  "line {}: its shape does not list it", i);
     found.expect(line.history == world.job(world.first_of(id)).history,
                  "line {}: is listed under another job than its first", i);
-    found.expect(world.lines_of(line.queue).contains(world.rank_of(id)),
+    const auto before = [&](const LineRank& a, const LineRank& b) {
+      return world.ranks_before(a, b);
+    };
+    found.expect(world.lines_of(line.queue).contains(world.rank_of(id), before),
                  "line {}: queue {} does not rank it", i, world.quota[line.queue].name);
   }
   for (std::size_t q = 0; q < world.quota.size(); ++q)

@@ -107,14 +107,8 @@ struct LineRank {
   int priority = 0;
   JobSlot job;  // the first
   std::uint64_t seq = 0;
-  std::string id;
   LineId line;
   ShapeId shape;
-  friend bool operator<(const LineRank& a, const LineRank& b) {
-    if (a.priority != b.priority) return a.priority > b.priority;
-    if (a.seq != b.seq) return a.seq < b.seq;
-    return a.id < b.id;
-  }
 };
 
 struct Reservation {

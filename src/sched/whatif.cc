@@ -402,7 +402,8 @@ class QuotaTrial {
   QuotaAnswer run(QueueId queue) {
     std::vector<LineRank> lines;
     collect(queue, lines);
-    std::sort(lines.begin(), lines.end());
+    std::sort(lines.begin(), lines.end(),
+              [&](const LineRank& a, const LineRank& b) { return world_.ranks_before(a, b); });
     int vain = 0;
     for (const LineRank& rank : lines) {
       if (answer_.count >= quota_starts_max || vain >= quota_vain_max) {

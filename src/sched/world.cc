@@ -9,7 +9,7 @@
 namespace muster::sched {
 namespace {
 
-const std::set<LineRank> no_lines;
+const SortedChunks<LineRank> no_lines;
 const std::vector<JobSlot> no_jobs;
 
 /// Thousandths of a device; a share asked for by memory depends on how much the device has.
@@ -134,7 +134,7 @@ void World::withdraw_guest(JobSlot newest) {
   jobs_.pop_back();
 }
 
-const std::set<LineRank>& World::lines_of(QueueId queue) const {
+const SortedChunks<LineRank>& World::lines_of(QueueId queue) const {
   return queue.index() < queue_lines_.size() ? queue_lines_[queue.index()] : no_lines;
 }
 
@@ -146,7 +146,13 @@ const std::vector<LineId>& World::lines_of_shape(ShapeId shape) const {
 LineRank World::rank_of(LineId id) const {
   const Line& line = lines_[id.index()];
   const auto& [key, slot] = *line.jobs.begin();
-  return {line.priority, slot, key.first, key.second, id, line.shape};
+  return {line.priority, slot, key.first, id, line.shape};
+}
+
+bool World::ranks_before(const LineRank& a, const LineRank& b) const {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.seq != b.seq) return a.seq < b.seq;
+  return job(a.job).id < job(b.job).id;
 }
 
 LineId World::line_for(const Job& job) {
@@ -174,8 +180,9 @@ void World::rank_changed(LineId id, const LineRank* old_rank) {
     top_priorities_.resize(queue_lines_.size());
   }
   auto& lines = queue_lines_[line.queue.index()];
-  if (old_rank != nullptr) lines.erase(*old_rank);
-  if (!line.jobs.empty()) lines.insert(rank_of(id));
+  const auto before = [&](const LineRank& a, const LineRank& b) { return ranks_before(a, b); };
+  if (old_rank != nullptr) lines.erase(*old_rank, before);
+  if (!line.jobs.empty()) lines.insert(rank_of(id), before);
   if (!lines.empty()) top_priorities_[line.queue.index()] = lines.begin()->priority;
   if (line.jobs.empty() != (old_rank == nullptr)) list_by_shape(id, !line.jobs.empty());
   list_by_first(id, old_rank != nullptr);

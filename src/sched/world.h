@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/chunked.h"
+#include "base/sorted_chunks.h"
 #include "base/time.h"
 #include "model/event.h"
 #include "sched/fleet.h"
@@ -95,10 +96,12 @@ class World {
   std::size_t line_slots() const { return lines_.size(); }
   JobSlot first_of(LineId id) const { return lines_[id.index()].jobs.begin()->second; }
   /// Lines with at least one eligible job, best first. Empty for queues without any.
-  const std::set<LineRank>& lines_of(QueueId queue) const;
+  const SortedChunks<LineRank>& lines_of(QueueId queue) const;
   /// Of the first of them; queues without lines have none.
   int top_priority(QueueId queue) const { return top_priorities_[queue.index()]; }
   LineRank rank_of(LineId id) const;
+  /// The order inside a queue.
+  bool ranks_before(const LineRank& a, const LineRank& b) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
   const std::vector<Stay>& stays_in(ClusterId cluster) const;  // of the same jobs, in that order
   /// Lines of a shape that have jobs, in no order.
@@ -209,7 +212,7 @@ class World {
   std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
   Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
-  std::vector<std::set<LineRank>> queue_lines_;
+  std::vector<SortedChunks<LineRank>> queue_lines_;
   std::vector<int> top_priorities_;  // by queue, as far as lines exist
   std::vector<std::vector<LineId>> shape_lines_;
   std::vector<std::vector<JobSlot>> active_;
