@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""What only a terminal shows: the live screen of `muster top`, and completion in real shells.
+
+Usage: terminal_test.py MUSTER [--server MUSTER] [unittest arguments]
+
+Shells that are not installed are skipped, and the output says so: apt-get install zsh fish.
+"""
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from muster_server import Server  # noqa: E402
+
+BINARY = ""
+SERVER = ""
+PATIENCE = 60
+CONFIG = """clusters:
+- {name: here, type: local, slots: 4, cpu: 64, memory: 64Gi}
+queues:
+- {name: default}
+"""
+
+
+class Terminal:
+    """A program in a pseudo-terminal of 24 lines and 100 columns."""
+
+    def __init__(self, words, environment):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.text = ""
+        self.process = subprocess.Popen(
+            words, stdin=slave, stdout=slave, stderr=slave, env=environment,
+            preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def resize(self, lines, columns):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def read_until(self, pattern):
+        """Everything since the last call, up to where the pattern is found."""
+        give_up = time.time() + PATIENCE
+        while True:
+            found = re.search(pattern, self.text)
+            if found:
+                seen, self.text = self.text[:found.end()], self.text[found.end():]
+                return seen
+            ready, _, _ = select.select([self.master], [], [], max(0, give_up - time.time()))
+            if not ready:
+                raise AssertionError(f"{pattern!r} did not come: {self.text!r}")
+            self.text += os.read(self.master, 65536).decode(errors="replace")
+
+    def modes(self):
+        return termios.tcgetattr(self.slave)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+class Top(unittest.TestCase):
+    """The live screen: it follows what happens and leaves the terminal as it found it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(SERVER, CONFIG).start()
+        cls.environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{cls.server.port}",
+                           "MUSTER_CONFIG": os.path.join(cls.server.folder, "contexts.yaml"),
+                           "TERM": "xterm-256color"}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def setUp(self):
+        self.terminal = Terminal([BINARY, "top", "--interval", "200ms"], self.environment)
+        self.addCleanup(self.terminal.close)
+
+    def submit(self, name):
+        return subprocess.run([BINARY, "submit", "--name", name, "--", "sleep", "300"], check=True,
+                              env=self.environment, capture_output=True, text=True).stdout.strip()
+
+    def assert_restored(self, code):
+        self.assertEqual(self.terminal.process.wait(PATIENCE), code)
+        self.assertEqual(self.terminal.modes(), self.terminal.before)
+        last = self.terminal.text + os.read(self.terminal.master, 65536).decode(errors="replace") \
+            if select.select([self.terminal.master], [], [], 0)[0] else self.terminal.text
+        self.assertIn("\x1b[?1049l", last, "the screen before it is shown again")
+        self.assertIn("\x1b[?25h", last, "the cursor is shown again")
+
+    def test_it_shows_what_happens_and_q_ends_it(self):
+        self.terminal.read_until("here")
+        job = self.submit("seen-live")
+        self.terminal.read_until("seen-live")
+        self.terminal.resize(30, 120)
+        subprocess.run([BINARY, "cancel", job], check=True, env=self.environment,
+                       capture_output=True)
+        self.terminal.type("q")
+        self.assert_restored(0)
+
+    def test_an_interrupt_ends_it_and_restores_the_terminal(self):
+        self.terminal.read_until("here")
+        self.terminal.type("\x03")
+        self.terminal.process.wait(PATIENCE)
+        self.assertIn(self.terminal.process.returncode, (0, 130, -signal.SIGINT))
+        self.assert_restored(self.terminal.process.returncode)
+
+    def test_a_kill_by_term_restores_the_terminal(self):
+        self.terminal.read_until("here")
+        self.terminal.process.send_signal(signal.SIGTERM)
+        self.terminal.process.wait(PATIENCE)
+        self.assert_restored(self.terminal.process.returncode)
+
+
+class Shells(unittest.TestCase):
+    """The scripts of `muster completion` in the shells they are for."""
+
+    def script(self, shell):
+        if shutil.which(shell) is None:
+            message = f"SKIPPED: {shell} is not installed, its completion is not tested"
+            print(message, file=sys.stderr)
+            self.skipTest(message)
+        path = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), f"completion.{shell}")
+        with open(path, "w") as out:
+            subprocess.run([BINARY, "completion", shell], check=True, stdout=out)
+        subprocess.run([shell, "-n", path], check=True)  # it reads as a script
+        return path
+
+    def environment(self):
+        folder = os.path.dirname(os.path.abspath(BINARY))
+        return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TERM": "xterm"}
+
+    def test_bash(self):
+        path = self.script("bash")
+        ask = (f"source {path}; COMP_WORDS=(muster cluster cor); COMP_CWORD=2; _muster; "
+               "echo ${COMPREPLY[@]}; COMP_WORDS=(muster submit --prio); _muster; echo ${COMPREPLY[@]}")
+        out = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True,
+                             env=self.environment())
+        self.assertEqual((out.stdout, out.stderr), ("cordon\n--priority\n", ""))
+
+    def test_fish(self):
+        path = self.script("fish")
+        ask = f"source {path}; complete -C 'muster cluster cor'; complete -C 'muster submit --prio'"
+        out = subprocess.run(["fish", "--no-config", "-c", ask], check=True, capture_output=True,
+                             text=True, env=self.environment())
+        words = [line.split("\t")[0] for line in out.stdout.splitlines()]
+        self.assertEqual((words, out.stderr), (["cordon", "--priority"], ""))
+
+    def test_zsh(self):
+        path = self.script("zsh")
+        shell = Terminal(["zsh", "-f", "-i"], self.environment())
+        self.addCleanup(shell.close)
+        # The echo of what is typed holds no "ready-1".
+        shell.type(f"PS1=; autoload -U compinit; compinit -u -D; source {path}; echo ready-$((1))\n")
+        shell.read_until("ready-1")
+        shell.type("muster cluster cor\t")
+        shell.read_until("cluster cordon")
+        shell.type("\x15muster submit --prio\t")
+        shell.read_until("rity")  # the rest of --priority: nobody typed it
+
+
+if __name__ == "__main__":
+    BINARY = os.path.abspath(sys.argv[1])
+    SERVER = BINARY
+    rest = sys.argv[2:]
+    if rest[:1] == ["--server"]:
+        SERVER, rest = os.path.abspath(rest[1]), rest[2:]
+    unittest.main(argv=[sys.argv[0], *rest])
