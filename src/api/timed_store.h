@@ -51,6 +51,9 @@ class TimedStore : public ports::Store {
                                                      Time now) const override {
     return store_.submit_key(user, key, now);
   }
+  std::string payload_hash(std::string_view bytes) const override {
+    return store_.payload_hash(bytes);
+  }
   Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
                                                 Time now) override {
     return store_.put_payloads(payloads, now);

@@ -164,6 +164,7 @@ Result<std::uint64_t> Loop::commit_batch() {
   std::vector<model::Event> books;
   std::vector<ports::AuditRow> audit;
   std::vector<ports::SubmitKey> keys;
+  std::vector<ports::Payload> payloads;
   for (const model::Event& event : pending_) {
     if (!is_sight(event.body)) books.push_back(event);
   }
@@ -171,8 +172,9 @@ Result<std::uint64_t> Loop::commit_batch() {
     books.insert(books.end(), waiting.events.begin(), waiting.events.end());
     audit.insert(audit.end(), waiting.asked.audit.begin(), waiting.asked.audit.end());
     keys.insert(keys.end(), waiting.asked.keys.begin(), waiting.asked.keys.end());
+    payloads.insert(payloads.end(), waiting.asked.payloads.begin(), waiting.asked.payloads.end());
   }
-  return ports_.store.commit({books, audit, keys});
+  return ports_.store.commit({books, audit, keys, payloads});
 }
 
 void Loop::answer_requests(std::uint64_t sequence) {

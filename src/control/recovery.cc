@@ -22,6 +22,7 @@ class Teller {
     progress_.done = done;
     if (done % told_every == 0) tell();
   }
+  bool goes_on() const { return !watch_.goes_on || watch_.goes_on(); }
   void tell() {
     progress_.total = std::max(progress_.total, progress_.done);
     if (watch_.progress) watch_.progress(progress_);
@@ -32,9 +33,12 @@ class Teller {
   RecoveryProgress progress_;
 };
 
+Error given_up() { return {Fault::Unavailable, "the books were not read to their end"}; }
+
 Result<Recovered> read_books(const ports::Store& store, Teller& teller) {
   sched::BookReader reader;
   const auto sequence = store.read_snapshot([&](model::BookRecord& record) -> Status {
+    if (!teller.goes_on()) return given_up();
     const std::uint64_t before = reader.jobs_read();
     Status status = reader.add(record);
     if (status && reader.jobs_read() != before) teller.count_to(reader.jobs_read());
@@ -77,6 +81,7 @@ Result<Recovered> recover(const ports::Store& store, const sched::Policy& policy
   Recovered recovered = begun ? std::move(*begun) : Recovered{};
   if (recovered.snapshot == 0) teller.set_total(store.last());
   const Status status = store.read(recovered.sequence + 1, [&](const ports::Entry& entry) {
+    if (!teller.goes_on()) return;
     sched::apply(recovered.world, entry.event, policy);
     recovered.last = std::max(recovered.last, entry.event.at);
     recovered.sequence = entry.sequence;
@@ -89,6 +94,7 @@ Result<Recovered> recover(const ports::Store& store, const sched::Policy& policy
                     "that wrote it",
                     unusable));
   if (!status) return status.error();
+  if (!teller.goes_on()) return given_up();
   teller.tell();
   return recovered;
 }

@@ -33,6 +33,7 @@ struct RecoveryProgress {
 struct RecoveryWatch {
   std::function<void(RecoveryProgress)> progress = {};
   std::function<void(const std::string&)> say = {};  // what an administrator must know
+  std::function<bool()> goes_on = {};  // once false, it is given up: Fault::Unavailable
 };
 
 /// An error if the snapshot cannot be used and the journal does not go back to its beginning.

@@ -136,6 +136,26 @@ TEST_F(Recovery, ASnapshotThatIsNewerThanTheJournalIsNotUsed) {
   EXPECT_EQ(recovered->snapshot, 0u);
 }
 
+TEST_F(Recovery, ASnapshotThatIsGivenUpLeavesTheOneBefore) {
+  run("a", 1);
+  ASSERT_TRUE(write_snapshot(store, policy));
+  run("b", 2);
+  // Given up at every place where it looks, until it is through.
+  for (int looks = 0;; ++looks) {
+    int left = looks;
+    const auto written = write_snapshot(store, policy, [&] { return left-- > 0; });
+    if (written) {
+      EXPECT_EQ(written->sequence, store.last());
+      EXPECT_GT(looks, 5);
+      break;
+    }
+    EXPECT_EQ(written.error().fault, Fault::Unavailable);
+    const auto recovered = recover(store, policy);
+    ASSERT_TRUE(recovered);
+    EXPECT_EQ(recovered->world.hash(), whole_journal());
+  }
+}
+
 TEST_F(Recovery, SnapshotsAreWrittenWhenTheJournalHasGrown) {
   std::mutex mutex;
   std::condition_variable changed;

@@ -31,7 +31,8 @@ struct Asked {
   std::vector<model::EventBody> events = {};
   std::vector<ports::AuditRow> audit = {};  // without a time: that of the step
   std::vector<ports::SubmitKey> keys = {};
-  std::string answer = {};  // handed on to `done`
+  std::vector<ports::Payload> payloads = {};  // few and small ones that the events name
+  std::string answer = {};                    // handed on to `done`
 };
 
 struct Answer {

@@ -9,20 +9,25 @@
 
 namespace muster::control {
 
-Result<SnapshotReport> write_snapshot(ports::Store& store, const sched::Policy& policy) {
+Result<SnapshotReport> write_snapshot(ports::Store& store, const sched::Policy& policy,
+                                      const std::function<bool()>& goes_on) {
   const auto begin = std::chrono::steady_clock::now();
   SnapshotReport report;
   {
-    Result<Recovered> shadow = recover(store, policy);
+    Result<Recovered> shadow = recover(store, policy, {{}, {}, goes_on});
     if (!shadow) return shadow.error();
     report.sequence = shadow->sequence;
     if (shadow->sequence > shadow->snapshot) {
       sched::BookWriter writer(shadow->world, shadow->last);
-      const Status saved = store.save_snapshot(report.sequence, [&] { return writer.next(); });
+      const auto next = [&]() -> Result<std::optional<model::BookRecord>> {
+        if (!goes_on()) return Error{Fault::Unavailable, "the snapshot was given up"};
+        return writer.next();
+      };
+      const Status saved = store.save_snapshot(report.sequence, next);
       if (!saved) return saved.error();
     }
   }
-  const Result<Recovered> read = read_snapshot(store);
+  const Result<Recovered> read = read_snapshot(store, {{}, {}, goes_on});
   if (!read) return read.error();
   if (read->snapshot != report.sequence)
     return Error{Fault::Conflict, fmt::format("the snapshot of entry {} is gone, there is one of "
@@ -72,18 +77,19 @@ void Snapshots::run() {
     changed_.wait(lock, [this] { return stopping_ || is_due(); });
     if (stopping_) return;
     lock.unlock();
-    const Result<SnapshotReport> written = write_snapshot(store_, options_.policy());
+    const Result<SnapshotReport> written =
+        write_snapshot(store_, options_.policy(), [this] { return !stopping_; });
     if (written) {
       proven_ = written->sequence;
       every_ = std::max({options_.every, written->jobs / 4, std::uint64_t{1}});
       options_.written(*written);
-    } else {
+    } else if (!stopping_) {
       options_.failed(written.error());
     }
     lock.lock();
     if (!written)
       changed_.wait_for(lock, std::chrono::milliseconds(options_.retry_pause.ms),
-                        [this] { return stopping_; });
+                        [this] { return stopping_.load(); });
   }
 }
 

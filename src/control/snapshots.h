@@ -50,7 +50,7 @@ class Snapshots {
   void start(std::uint64_t proven);
   /// The journal goes so far now. 0 says nothing.
   void note(std::uint64_t sequence);
-  /// Ends after the one under way.
+  /// The one under way is given up.
   void stop();
   std::uint64_t proven() const { return proven_; }
 
@@ -65,11 +65,14 @@ class Snapshots {
   std::atomic<std::uint64_t> every_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
 
-/// Writes the world of the journal's present end and reads it back.
-Result<SnapshotReport> write_snapshot(ports::Store& store, const sched::Policy& policy);
+/// Writes the world of the journal's present end and reads it back. Once `goes_on` says false it is
+/// given up, and as if it had never begun: Fault::Unavailable.
+Result<SnapshotReport> write_snapshot(
+    ports::Store& store, const sched::Policy& policy,
+    const std::function<bool()>& goes_on = [] { return true; });
 
 }  // namespace muster::control

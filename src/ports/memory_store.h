@@ -56,6 +56,8 @@ class MemoryStore : public Store {
       row.number = ++data.audits;
       data.audit.emplace(row.number, std::move(row));
     }
+    for (const Payload& payload : commit.payloads)
+      data.put(payload.hash, payload.bytes, payload.put);
     for (const SubmitKey& key : commit.keys) data.keys.insert_or_assign({key.user, key.key}, key);
     commits_ = ++data.commits;
     last_ = data.last();
@@ -76,7 +78,12 @@ class MemoryStore : public Store {
 
   Status save_snapshot(std::uint64_t sequence, const NextBook& next) override {
     std::vector<model::BookRecord> books;
-    while (std::optional<model::BookRecord> book = next()) books.push_back(std::move(*book));
+    for (;;) {
+      Result<std::optional<model::BookRecord>> book = next();
+      if (!book) return book.error();
+      if (!*book) break;
+      books.push_back(std::move(**book));
+    }
     const std::lock_guard lock(data_->mutex);
     data_->snapshot = std::move(books);
     data_->snapshot_sequence = sequence;
@@ -138,14 +145,16 @@ class MemoryStore : public Store {
     return std::optional(it->second);
   }
 
+  std::string payload_hash(std::string_view bytes) const override {
+    return fmt::format("{:016x}", Hasher().add(bytes).value());
+  }
   Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
                                                 Time now) override {
     const std::lock_guard lock(data_->mutex);
     std::vector<std::string> hashes;
     for (const std::string_view bytes : payloads) {
-      hashes.push_back(fmt::format("{:016x}", Hasher().add(bytes).value()));
-      auto& kept = data_->payloads[hashes.back()];
-      kept = {std::string(bytes), std::max(kept.second, now)};
+      hashes.push_back(payload_hash(bytes));
+      data_->put(hashes.back(), bytes, now);
     }
     return hashes;
   }
@@ -198,6 +207,10 @@ class MemoryStore : public Store {
     std::map<std::string, std::pair<std::string, Time>, std::less<>> payloads;
 
     std::uint64_t last() const { return first + events.size() - 1; }
+    void put(const std::string& hash, std::string_view bytes, Time now) {
+      auto& kept = payloads[hash];
+      kept = {std::string(bytes), std::max(kept.second, now)};
+    }
     void fold() {
       for (; folded < last(); ++folded) {
         const model::Event& event = events[folded + 1 - first];

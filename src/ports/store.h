@@ -56,11 +56,20 @@ struct SubmitKey {
   friend bool operator==(const SubmitKey&, const SubmitKey&) = default;
 };
 
+/// What a job runs, by its hash.
+struct Payload {
+  std::string hash;
+  std::string bytes;
+  Time put;
+};
+
 /// What becomes durable together.
 struct Commit {
   std::span<const model::Event> events;
   std::span<const AuditRow> audit = {};
   std::span<const SubmitKey> keys = {};  // a key that is there already is replaced
+  /// Few and small ones that the events name: they cost no sync of their own.
+  std::span<const Payload> payloads = {};
 };
 
 /// Empty parts do not filter.
@@ -107,8 +116,8 @@ struct Retained {
   friend bool operator==(const Retained&, const Retained&) = default;
 };
 
-/// None: there are no more.
-using NextBook = std::function<std::optional<model::BookRecord>()>;
+/// None: there are no more. An error gives the snapshot up.
+using NextBook = std::function<Result<std::optional<model::BookRecord>>()>;
 /// May move from it.
 using EachBook = std::function<Status(model::BookRecord&)>;
 
@@ -151,9 +160,10 @@ class Store {
                                                       Time now) const = 0;
 
   // ---- payloads
-  /// Durable when it returns: a hash for each, in the same order (SHA-256 in hex, where it is
-  /// durable). Give many at once: it costs one sync. `now` keeps them from being collected before
-  /// the submit that names them.
+  /// The name of a payload: SHA-256 in hex, where it is durable.
+  virtual std::string payload_hash(std::string_view bytes) const = 0;
+  /// Durable when it returns: a hash for each, in the same order. Give many at once: it costs one
+  /// sync. `now` keeps them from being collected before the submit that names them.
   virtual Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
                                                         Time now) = 0;
   virtual Result<std::string> payload(std::string_view hash) const = 0;

@@ -1,5 +1,5 @@
-// What every Store must do with the tables people query, payloads and retention. The Harness is
-// that of store_contract.h.
+// What every Store must do with the tables people query, and with retention. The Harness is that of
+// store_contract.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -144,68 +144,7 @@ TYPED_TEST_P(StoreTablesContract, AuditAndKeysAreWrittenWithTheEvents) {
   EXPECT_FALSE(*again.submit_key("bob", "k1", Time{0}));
 }
 
-// ---- payloads and retention
-
-TYPED_TEST_P(StoreTablesContract, PayloadsAreKeptOnceByHash) {
-  Store& store = this->harness.store();
-  const std::string zeros(3, '\0');
-  const std::vector<std::string_view> payloads = {"echo hi", zeros, "echo hi", ""};
-  const auto hashes = store.put_payloads(payloads, Time{1});
-  ASSERT_TRUE(hashes);
-  ASSERT_EQ(hashes->size(), 4u);
-  EXPECT_EQ((*hashes)[0], (*hashes)[2]);
-  EXPECT_NE((*hashes)[0], (*hashes)[1]);
-  Store& again = this->harness.reopened();
-  EXPECT_EQ(*again.payload((*hashes)[0]), "echo hi");
-  EXPECT_EQ(*again.payload((*hashes)[1]), zeros);
-  EXPECT_EQ(*again.payload((*hashes)[3]), "");
-  EXPECT_EQ(again.payload("none").error().fault, Fault::NotFound);
-}
-
-TYPED_TEST_P(StoreTablesContract, ManyThreadsPutPayloads) {
-  Store& store = this->harness.store();
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 20; ++i) {
-        const std::string own = fmt::format("{} of {}", i, t);
-        const std::string common = fmt::format("{} of all", i);
-        const std::vector<std::string_view> payloads = {own, common};
-        const auto hashes = store.put_payloads(payloads, Time{i});
-        if (!hashes || *store.payload((*hashes)[0]) != own ||
-            *store.payload((*hashes)[1]) != common) {
-          ++wrong;
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-}
-
-TYPED_TEST_P(StoreTablesContract, APayloadGoesWhenNoJobNamesIt) {
-  Store& store = this->harness.store();
-  const std::vector<std::string_view> payloads = {"named", "unnamed", "again"};
-  const auto hashes = *store.put_payloads(payloads, Time{0});
-  model::JobSubmitted event = this->submit("a");
-  event.spec.payload = hashes[0];
-  typename StoreTablesContract<TypeParam>::Events events = {{Time{0}, event}};
-  ASSERT_TRUE(store.commit({events}));
-  const Limits limits{.finished_jobs = hours(2), .unnamed_payloads = hours(1)};
-  EXPECT_EQ(store.retain(Time{0} + minutes(59), limits)->payloads, 0u);
-  ASSERT_TRUE(store.put_payloads(std::span(payloads).subspan(2), Time{0} + minutes(59)));
-  EXPECT_EQ(store.retain(Time{0} + minutes(60), limits)->payloads, 1u);
-  EXPECT_FALSE(store.payload(hashes[1]));
-  EXPECT_TRUE(store.payload(hashes[2]));
-  events = {{Time{0} + hours(1), model::JobCancelled{"a"}}};
-  ASSERT_TRUE(store.commit({events}));
-  EXPECT_EQ(store.retain(Time{0} + hours(3) - milliseconds(1), limits)->jobs, 0u);
-  EXPECT_TRUE(store.payload(hashes[0]));
-  EXPECT_EQ(*store.retain(Time{0} + hours(3), limits), (Retained{.jobs = 1, .payloads = 1}));
-  EXPECT_FALSE(store.payload(hashes[0]));
-  EXPECT_FALSE(store.job("a"));
-}
+// ---- retention
 
 TYPED_TEST_P(StoreTablesContract, RetentionKeepsTheNewestAndWhatIsAlive) {
   Store& store = this->harness.store();
@@ -275,8 +214,7 @@ TYPED_TEST_P(StoreTablesContract, ReadersSeeWholeCommitsWhileOthersWrite) {
 REGISTER_TYPED_TEST_SUITE_P(StoreTablesContract, AJobsRowFollowsItsEvents,
                             SeveralEventsOfAJobInOneCommitCountInOrder, ListsAreNewestFirstInPages,
                             FiltersChooseAmongJobs, AuditAndKeysAreWrittenWithTheEvents,
-                            PayloadsAreKeptOnceByHash, ManyThreadsPutPayloads,
-                            APayloadGoesWhenNoJobNamesIt, RetentionKeepsTheNewestAndWhatIsAlive,
+                            RetentionKeepsTheNewestAndWhatIsAlive,
                             ReadersSeeWholeCommitsWhileOthersWrite);
 
 }  // namespace muster::ports

@@ -64,9 +64,10 @@ Status SqlStore::save_snapshot(std::uint64_t sequence, const ports::NextBook& ne
   std::int64_t chunks = 0;
   std::string chunk;
   for (bool more = true; more;) {
-    const std::optional<model::BookRecord> book = next();
-    more = book.has_value();
-    if (book) encode_book(*book, chunk);
+    const Result<std::optional<model::BookRecord>> book = next();
+    if (!book) return book.error();
+    more = book->has_value();
+    if (more) encode_book(**book, chunk);
     if (more ? chunk.size() < chunk_bytes : chunk.empty()) continue;
     const std::string bytes = sealed(chunk);
     const std::lock_guard lock(blobs_mutex_);
@@ -131,6 +132,8 @@ Result<std::uint64_t> SqlStore::read_snapshot(const ports::EachBook& each) const
   return static_cast<std::uint64_t>(sequence);
 }
 
+std::string SqlStore::payload_hash(std::string_view bytes) const { return sha256_hex(bytes); }
+
 /// What one caller puts.
 struct SqlStore::Put {
   std::span<const std::string_view> payloads;
@@ -143,7 +146,7 @@ Result<std::vector<std::string>> SqlStore::put_payloads(std::span<const std::str
                                                         Time now) {
   Put put{payloads, {}, now, std::nullopt};
   put.hashes.reserve(payloads.size());
-  for (const std::string_view bytes : payloads) put.hashes.push_back(sha256_hex(bytes));
+  for (const std::string_view bytes : payloads) put.hashes.push_back(payload_hash(bytes));
   if (payloads.empty()) return put.hashes;
   std::unique_lock lock(puts_mutex_);
   puts_.push_back(&put);
@@ -194,10 +197,15 @@ void SqlStore::write_puts(const std::vector<Put*>& puts) {
 
 Result<std::string> SqlStore::payload(std::string_view hash) const {
   std::optional<std::string> bytes;
-  const Status status = blob_readers_.use([&](Connection& connection) {
-    return connection.run({"select bytes from payloads where hash = $1", 1, {hash}},
-                          [&](const Row& row) { bytes = std::string(row.text(0)); });
+  const auto take = [&](const Row& row) { bytes = std::string(row.text(0)); };
+  Status status = book_readers_.use([&](Connection& connection) {
+    return connection.run({"select bytes from small_payloads where hash = $1", 1, {hash}}, take);
   });
+  if (status && !bytes) {
+    status = blob_readers_.use([&](Connection& connection) {
+      return connection.run({"select bytes from payloads where hash = $1", 1, {hash}}, take);
+    });
+  }
   if (!status) return status.error();
   if (!bytes) return Error{Fault::NotFound, fmt::format("no payload {}", hash)};
   return std::move(*bytes);

@@ -32,6 +32,21 @@ Batch audit_rows(const std::vector<ports::AuditRow>& rows, std::uint64_t after) 
   return batch;
 }
 
+Batch payload_rows(std::span<const ports::Payload> payloads) {
+  Batch batch{
+      "insert into small_payloads (hash, touched, bytes) values ($1, $2, $3) "
+      "on conflict (hash) do update set touched = excluded.touched "
+      "where small_payloads.touched < excluded.touched",
+      3,
+      {}};
+  for (const ports::Payload& payload : payloads) {
+    batch.values.emplace_back(std::string_view(payload.hash));
+    batch.values.emplace_back(payload.put.ms);
+    batch.values.emplace_back(Bytes{payload.bytes});
+  }
+  return batch;
+}
+
 }  // namespace
 
 /// A commit, ready to be written again after a lost connection.
@@ -47,9 +62,10 @@ struct SqlStore::Work {
   std::vector<JournalRow> rows;  // sequences count from the commit's first event, which is 1
   std::vector<ports::AuditRow> audit;
   std::vector<Key> keys;
+  std::span<const ports::Payload> payloads;
   std::string content;  // all of it, to compare
 
-  explicit Work(const ports::Commit& commit) : events(commit.events) {
+  explicit Work(const ports::Commit& commit) : events(commit.events), payloads(commit.payloads) {
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (rows.empty() || rows.back().events.size() >= row_bytes) rows.push_back({i + 1, 0, {}});
       encode(events[i], rows.back().events);
@@ -72,6 +88,7 @@ struct SqlStore::Work {
       content += fmt::format("{}\0{}\0{}\0{}{}", keys.back().user, keys.back().key,
                              keys.back().request_hash, keys.back().jobs, row.expires.ms);
     }
+    for (const ports::Payload& payload : payloads) content += payload.hash;
   }
 };
 
@@ -207,6 +224,7 @@ Finish SqlStore::write(const Work& work, const Ledger& ledger) {
   batches.push_back(update_jobs(projection.changed()));
   batches.push_back(audit_rows(work.audit, ledger.audits));
   batches.push_back(std::move(keys));
+  batches.push_back(payload_rows(work.payloads));
   batches.push_back({"update ledger set commits = $1, last = $2, audits = $3 where one = 1",
                      3,
                      {whole(ledger.commits + 1), whole(ledger.last + work.events.size()),

@@ -59,13 +59,75 @@ Status SqlStore::forget_finished(Time now, const ports::Limits& limits, std::uin
                      limits.rows_at_once, removed);
 }
 
+/// A payload that no job may name any more.
+struct SqlStore::Unnamed {
+  std::string hash;
+  std::int64_t touched = 0;
+  bool named = false;
+};
+
+/// Drops those that a job names.
+Status SqlStore::keep_unnamed(std::vector<Unnamed>& payloads) const {
+  const Status looked = book_readers_.use([&](Connection& connection) -> Status {
+    for (Unnamed& payload : payloads) {
+      const Status status = connection.run(
+          {"select 1 from jobs where payload <> '' and payload = $1 limit 1", 1, {payload.hash}},
+          [&](const Row&) { payload.named = true; });
+      if (!status) return status;
+    }
+    return Ok{};
+  });
+  std::erase_if(payloads, [](const Unnamed& payload) { return payload.named; });
+  return looked;
+}
+
+/// Those that came with their submits are in the books, where jobs and payloads change together.
+Status SqlStore::collect_small_payloads(Time now, const ports::Limits& limits,
+                                        std::uint64_t& removed) {
+  std::vector<Unnamed> candidates;
+  std::string last;
+  std::uint64_t seen = 0;
+  const Status listed = book_readers_.use([&](Connection& connection) {
+    candidates.clear();
+    seen = 0;
+    return connection.run(
+        {"select hash, touched from small_payloads where hash > $1 order by hash limit $2",
+         2,
+         {std::string_view(small_collected_), whole(limits.rows_at_once)}},
+        [&](const Row& row) {
+          ++seen;
+          last = std::string(row.text(0));
+          if (row.number(1) <= (now - limits.unnamed_payloads).ms)
+            candidates.push_back({last, row.number(1), false});
+        });
+  });
+  if (!listed) return listed;
+  if (Status status = keep_unnamed(candidates); !status) return status;
+  for (std::size_t at = 0; at < candidates.size(); at += rows_a_transaction) {
+    Batch gone{
+        "delete from small_payloads where hash = $1 and touched = $2 and not exists "
+        "(select 1 from jobs where payload <> '' and payload = $1) returning 1",
+        2,
+        {}};
+    for (std::size_t i = at; i < std::min(at + rows_a_transaction, candidates.size()); ++i) {
+      gone.values.emplace_back(std::string_view(candidates[i].hash));
+      gone.values.emplace_back(candidates[i].touched);
+    }
+    std::uint64_t deleted = 0;
+    const Status done = keep_house([&](Connection& connection) {
+      deleted = 0;
+      return connection.run(gone, [&](const Row&) { ++deleted; });
+    });
+    if (!done) return done;
+    removed += deleted;
+  }
+  // The next call goes on behind these; after the last it begins anew.
+  small_collected_ = seen >= limits.rows_at_once ? last : "";
+  return Ok{};
+}
+
 Status SqlStore::collect_payloads(Time now, const ports::Limits& limits, std::uint64_t& removed) {
-  struct Candidate {
-    std::string hash;
-    std::int64_t touched = 0;
-    bool named = false;
-  };
-  std::vector<Candidate> candidates;
+  std::vector<Unnamed> candidates;
   const Status listed = blob_readers_.use([&](Connection& connection) {
     candidates.clear();
     return connection.run({"select hash, touched from payloads where (touched, hash) > ($1, $2) "
@@ -78,24 +140,14 @@ Status SqlStore::collect_payloads(Time now, const ports::Limits& limits, std::ui
                           });
   });
   if (!listed) return listed;
-  const Status looked = book_readers_.use([&](Connection& connection) -> Status {
-    for (Candidate& candidate : candidates) {
-      const Status status = connection.run(
-          {"select 1 from jobs where payload <> '' and payload = $1 limit 1", 1, {candidate.hash}},
-          [&](const Row&) { candidate.named = true; });
-      if (!status) return status;
-    }
-    return Ok{};
-  });
-  if (!looked) return looked;
   // The next call goes on behind these; after the last it begins anew.
   std::pair<std::int64_t, std::string> next;
   if (candidates.size() >= limits.rows_at_once && !candidates.empty())
     next = {candidates.back().touched, candidates.back().hash};
-  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.named; });
+  if (Status status = keep_unnamed(candidates); !status) return status;
   // Unless it was put again meanwhile: then somebody is about to name it.
   Batch gone{"delete from payloads where hash = $1 and touched = $2 returning 1", 2, {}};
-  for (const Candidate& candidate : candidates) {
+  for (const Unnamed& candidate : candidates) {
     gone.values.emplace_back(std::string_view(candidate.hash));
     gone.values.emplace_back(candidate.touched);
   }
@@ -132,6 +184,8 @@ Result<ports::Retained> SqlStore::retain(Time now, const ports::Limits& limits) 
   if (!keys) return keys.error();
   if (limits.unnamed_payloads.ms > 0) {
     if (Status status = collect_payloads(now, limits, removed.payloads); !status)
+      return status.error();
+    if (Status status = collect_small_payloads(now, limits, removed.payloads); !status)
       return status.error();
   }
   if (limits.journal.ms > 0 && limits.proven > 0) {

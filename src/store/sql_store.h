@@ -45,6 +45,7 @@ class SqlStore : public ports::Store {
   Result<std::optional<ports::SubmitKey>> submit_key(std::string_view user, std::string_view key,
                                                      Time now) const override;
 
+  std::string payload_hash(std::string_view bytes) const override;
   Result<std::vector<std::string>> put_payloads(std::span<const std::string_view> payloads,
                                                 Time now) override;
   Result<std::string> payload(std::string_view hash) const override;
@@ -78,7 +79,10 @@ class SqlStore : public ports::Store {
   /// Runs work in one transaction of the loop's turn order.
   Status keep_house(const std::function<Status(Connection&)>& work);
   Status delete_some(const Batch& batch, std::uint64_t most, std::uint64_t& removed);
+  struct Unnamed;
+  Status keep_unnamed(std::vector<Unnamed>& payloads) const;
   Status collect_payloads(Time now, const ports::Limits& limits, std::uint64_t& removed);
+  Status collect_small_payloads(Time now, const ports::Limits& limits, std::uint64_t& removed);
   Status forget_finished(Time now, const ports::Limits& limits, std::uint64_t& removed);
   Result<std::uint64_t> snapshot_sequence() const;
   /// Of the first row of the journal that begins after `time`, at most one behind `proven`.
@@ -100,6 +104,7 @@ class SqlStore : public ports::Store {
   std::mutex keeper_mutex_;
   std::unique_ptr<Connection> keeper_;
   std::pair<std::int64_t, std::string> collected_;  // payloads up to here were looked at
+  std::string small_collected_;                     // the same of those in the books
 
   std::mutex blobs_mutex_;
   std::unique_ptr<Connection> blobs_;

@@ -1,4 +1,5 @@
 // The contract on a PostgreSQL that this test starts, and losing the connection to it.
+#include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
 #include "tests/store/postgres_server.h"
@@ -95,4 +96,5 @@ TEST_F(PostgresLost, TwoProcessesMayMakeTheSchemaAtOnce) {
 namespace muster::ports {
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreContract, store::PostgresHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreTablesContract, store::PostgresHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StorePayloadsContract, store::PostgresHarness);
 }  // namespace muster::ports

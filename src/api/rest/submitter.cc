@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t batch_jobs = 10'000;
 constexpr std::size_t known_bytes_most = std::size_t{64} << 20;
+constexpr std::size_t along_most = 8;  // payloads that go with a submit, and their bytes
+constexpr std::size_t along_bytes_most = 16 << 10;
 constexpr Duration known_for = minutes(20);  // less than unnamed payloads are kept
 
 std::uint64_t random_seed() {
@@ -127,7 +129,7 @@ void Submitter::submit(Submit submit, std::function<void(SubmitOutcome)> done) {
     const std::lock_guard lock(mutex_);
     if (!stopping_ && (jobs_waiting_ == 0 || jobs_waiting_ + jobs <= options_.jobs_most)) {
       jobs_waiting_ += jobs;
-      waiting_.push_back({std::move(submit), std::move(done)});
+      waiting_.push_back({std::move(submit), {}, std::move(done)});
       changed_.notify_one();
       return;
     }
@@ -162,6 +164,18 @@ void Submitter::run() {
   }
 }
 
+/// Writing a few small payloads takes the loop less time than a sync takes; many would hold it up.
+bool Submitter::take_along(std::vector<Waiting>& batch, const std::set<std::string>& fresh,
+                           Time now) const {
+  if (batch.size() != 1 || fresh.size() > along_most) return false;
+  std::size_t bytes = 0;
+  for (const std::string& text : fresh) bytes += text.size();
+  if (bytes > along_bytes_most) return false;
+  for (const std::string& text : fresh)
+    batch.front().payloads.push_back({store_.payload_hash(text), text, now});
+  return true;
+}
+
 /// Those whose payloads cannot be written are answered here, and lose their `done`.
 void Submitter::write_payloads(std::vector<Waiting>& batch) {
   const Time now = clock_();
@@ -179,7 +193,11 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
       texts.emplace_back(&job, std::move(text));
     }
   }
-  if (!fresh.empty()) {
+  std::map<std::string_view, std::string_view> hashes_along;
+  if (take_along(batch, fresh, now)) {
+    for (const ports::Payload& payload : batch.front().payloads)
+      hashes_along.emplace(payload.bytes, payload.hash);
+  } else if (!fresh.empty()) {
     const std::vector<std::string_view> views(fresh.begin(), fresh.end());
     const auto hashes = store_.put_payloads(views, now);
     if (!hashes) {
@@ -191,7 +209,10 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
       known_[std::string(views[i])] = {(*hashes)[i], now};
     }
   }
-  for (const auto& [job, text] : texts) job->spec.payload = known_.at(text).hash;
+  for (const auto& [job, text] : texts) {
+    const auto along = hashes_along.find(text);
+    job->spec.payload = along != hashes_along.end() ? along->second : known_.at(text).hash;
+  }
 }
 
 /// Of the jobs that others depend on. What cannot be read is looked for in the engine alone.
@@ -215,6 +236,7 @@ void Submitter::hand_over(Waiting waiting) {
     bool repeated = false;
     bool is_first = false;  // under its key
     FinishedJobs finished;
+    std::vector<ports::Payload> payloads;
     std::function<void(SubmitOutcome)> done;
   };
   const auto shared = std::make_shared<Shared>();
@@ -222,6 +244,7 @@ void Submitter::hand_over(Waiting waiting) {
   for (std::size_t i = 0; i < waiting.submit.jobs.size(); ++i) shared->ids.push_back(new_id());
   config::give_ids(waiting.submit.jobs, shared->ids);
   shared->submit = std::move(waiting.submit);
+  shared->payloads = std::move(waiting.payloads);
   shared->done = std::move(waiting.done);
 
   const auto ask = [shared, recent = recent_, kept = options_.keys_kept](
@@ -244,6 +267,7 @@ void Submitter::hand_over(Waiting waiting) {
     }
     if (Status status = check_jobs(world, specs, shared->finished); !status) return status.error();
     control::Asked asked;
+    asked.payloads = std::move(shared->payloads);
     const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
                                            specs.size() == 1 ? "job" : "jobs", specs[0].queue);
     asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});

@@ -1,6 +1,7 @@
 // Submits on their way: the payloads of all that wait are made durable together, with one sync,
-// then the jobs go to the loop, which answers when they are in the journal. A repeated submit under
-// its idempotency key is answered with the jobs of the first.
+// then the jobs go to the loop, which answers when they are in the journal. The payloads of a
+// submit that comes alone go with its jobs, in one transaction: nothing waits for two syncs. A
+// repeated submit under its idempotency key is answered with the jobs of the first.
 //
 // Thread contract: submit from any thread but the loop's; `done` is called on any thread and must
 // not wait. A thread of its own writes payloads. The keys of the last minutes are kept for the
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -68,6 +70,7 @@ class Submitter {
  private:
   struct Waiting {
     Submit submit;
+    std::vector<ports::Payload> payloads = {};  // that are to be written with it
     std::function<void(SubmitOutcome)> done;
   };
   /// Of keys whose rows may not be visible yet. The loop's thread alone.
@@ -75,6 +78,7 @@ class Submitter {
 
   void run();
   void write_payloads(std::vector<Waiting>& batch);
+  bool take_along(std::vector<Waiting>& batch, const std::set<std::string>& fresh, Time now) const;
   FinishedJobs finished_among(const Submit& submit) const;
   void hand_over(Waiting waiting);
   std::string new_id();

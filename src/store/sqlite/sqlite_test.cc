@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/testing/scratch.h"
+#include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
 
@@ -63,7 +64,7 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "store: the database has version 7 of the schema of its books, this Muster knows up to "
-            "2: start the newer Muster that wrote it");
+            "3: start the newer Muster that wrote it");
   EXPECT_EQ(Database(file).run("select version from schema_version"), "7\n");
 }
 
@@ -151,4 +152,5 @@ TEST(Sqlite, PayloadsAreNamedBySha256) {
 namespace muster::ports {
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreContract, store::SqliteHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreTablesContract, store::SqliteHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StorePayloadsContract, store::SqliteHarness);
 }  // namespace muster::ports
