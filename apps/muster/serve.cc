@@ -18,6 +18,7 @@
 #include "apps/muster/serve/server.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/example_jobs.h"
 
 namespace muster::app {
 namespace {
@@ -79,6 +80,7 @@ std::string from_here(const std::filesystem::path& path) {
   std::error_code unknown;
   const auto relative = path.lexically_relative(std::filesystem::current_path(unknown));
   const bool is_below = !unknown && !relative.empty() && *relative.begin() != "..";
+  if (is_below && relative == ".") return ".";
   return is_below ? "./" + relative.string() : path.string();
 }
 
@@ -94,6 +96,7 @@ std::string folder_to_add() {
       return "";
   }
   const std::string folder = from_here(self.parent_path());
+  if (folder == ".") return "$PWD";
   return folder.starts_with("./") ? "$PWD/" + folder.substr(2) : folder;
 }
 
@@ -112,8 +115,7 @@ void say_hello(const config::Config& config, const std::string& url,
   if (const std::string folder = folder_to_add(); !folder.empty())
     fmt::print("  export PATH={}:$PATH\n", folder);
   if (url != "http://127.0.0.1:8080") fmt::print("  export MUSTER_URL={}\n", url);
-  fmt::print("  muster run -- sh -c 'echo hello; exit 3'\n");
-  fmt::print("  muster submit --name train --gpus 8 --pods 4 -- sleep 60\n");
+  for (const std::string& job : config::example_jobs(config)) fmt::print("  {}\n", job);
   fmt::print("  muster list --all\n\n");
   std::fflush(stdout);
 }

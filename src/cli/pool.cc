@@ -35,7 +35,8 @@ Result<int> list_pools(Session& session) {
     table.add({text(pool, "name"), "cluster " + text(pool, "cluster"), nodes_of(pool),
                text(pool, "jobs"), gpus_text(pool), labels(members(pool, "node_selector"))});
   for (const json::value& pool : list(*fleet, "fleet_pools"))
-    table.add({text(pool, "name"), "pools " + pools_of(pool), nodes_of(pool), "", gpus_text(pool)});
+    table.add({text(pool, "name"), "pools " + pools_of(pool), nodes_of(pool), text(pool, "jobs"),
+               gpus_text(pool)});
   session.print(
       table,
       json::object{{"pools", list(*pools, "pools")}, {"fleet_pools", list(*fleet, "fleet_pools")}},
