@@ -1,0 +1,52 @@
+// Which pods come of a list of Kubernetes objects: the pod templates in them and how many pods each
+// makes, by what Muster knows of a kind, or as the list itself says by path. Pure.
+//
+// A list holds objects, or wrapped ones, {template: OBJECT, podSets: [{path, replicas}]}, as the
+// components of an AppWrapper are written: a path begins with `template`, which is the object, and
+// leads to a pod template: `template.spec.workers[0].template`.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::manifest {
+
+/// Keys and indexes on the way from an object into it.
+using Path = std::vector<std::variant<std::string, std::size_t>>;
+/// "template.spec.workers[0].template" without its first word, which is the object.
+Result<Path> parse_path(std::string_view text);
+std::string to_text(const Path& path);
+/// Null when it leads nowhere.
+const boost::json::value* at(const boost::json::value& object, const Path& path);
+boost::json::value* at(boost::json::value& object, const Path& path);
+
+/// Pods that are made of one template.
+struct PodTemplate {
+  std::size_t object = 0;  // index in the list
+  Path path = {};          // to a map with metadata and spec
+  std::string set = {};    // unique in the list
+  std::int64_t count = 1;
+};
+
+struct ObjectList {
+  std::vector<boost::json::value> objects = {};
+  std::vector<PodTemplate> templates = {};  // objects in order, and templates of one in order
+};
+
+/// What a kind makes: "Job" of "batch/v1". Objects of kinds without pods, and of unknown ones, make
+/// none. Fault::Invalid for kinds that cannot start as a gang, with the reason.
+Result<std::vector<PodTemplate>> infer_templates(const boost::json::value& object);
+
+/// Reads a JSON list. Lists of kind List are taken apart. Errors name the object and the field.
+Result<ObjectList> read_objects(const boost::json::value& list);
+
+/// "Job train", for messages.
+std::string title_of(const boost::json::value& object);
+
+}  // namespace muster::manifest

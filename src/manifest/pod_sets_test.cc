@@ -1,0 +1,221 @@
+#include "manifest/pod_sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/array.hpp>
+
+#include "kube/yaml.h"
+#include "manifest/pod_shape.h"
+
+namespace muster::manifest {
+namespace {
+
+using ::testing::HasSubstr;
+
+boost::json::value list_of(std::string_view yaml) {
+  const auto documents = kube::parse_yaml(yaml);
+  EXPECT_TRUE(documents.ok()) << documents.error().message;
+  boost::json::array list;
+  for (const auto& one : *documents) list.push_back(one);
+  return list;
+}
+
+constexpr std::string_view a_template = "{spec: {containers: [{name: a}]}}";
+
+std::string replaced(std::string yaml) {
+  for (std::size_t at = yaml.find("POD"); at != std::string::npos; at = yaml.find("POD"))
+    yaml.replace(at, 3, a_template);
+  return yaml;
+}
+
+/// "name x count at path", a template each.
+std::string sets_of(const std::string& yaml) {
+  const auto list = read_objects(list_of(replaced(yaml)));
+  if (!list) return list.error().message;
+  std::string text;
+  for (const PodTemplate& one : list->templates)
+    text +=
+        fmt::format("{}{}x{} {}", text.empty() ? "" : "; ", one.set, one.count, to_text(one.path));
+  return text;
+}
+
+TEST(PodSets, AreInferredForEveryKindThatMakesPods) {
+  const struct {
+    std::string yaml;
+    std::string sets;
+  } cases[] = {
+      {"{apiVersion: v1, kind: Pod, metadata: {name: n}, spec: {containers: [{name: a}]}}",
+       "mainx1 template"},
+      {"{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {template: POD}}",
+       "mainx1 template.spec.template"},
+      {"{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {parallelism: 4, completions:"
+       " 3, template: POD}}",
+       "mainx3 template.spec.template"},
+      {"{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {parallelism: 2, completions:"
+       " 9, template: POD}}",
+       "mainx2 template.spec.template"},
+      {"{apiVersion: apps/v1, kind: Deployment, metadata: {name: n}, spec: {replicas: 3, template:"
+       " POD}}",
+       "mainx3 template.spec.template"},
+      {"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: n}, spec: {template: POD}}",
+       "mainx1 template.spec.template"},
+      {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: n}, spec: "
+       "{replicatedJobs: [{name: driver, template: {spec: {template: POD}}}, {name: workers, "
+       "replicas: 2, template: {spec: {parallelism: 4, completions: 4, template: POD}}}]}}",
+       "driverx1 template.spec.replicatedJobs[0].template.spec.template; "
+       "workersx8 template.spec.replicatedJobs[1].template.spec.template"},
+      {"{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: n}, spec: {headGroupSpec: "
+       "{template: POD}, workerGroupSpecs: [{groupName: small, replicas: 2, numOfHosts: 2, "
+       "template: POD}, {groupName: none, replicas: 0, template: POD}, {groupName: elastic, "
+       "minReplicas: 1, maxReplicas: 9, template: POD}]}}",
+       "headx1 template.spec.headGroupSpec.template; "
+       "smallx4 template.spec.workerGroupSpecs[0].template; "
+       "elasticx1 template.spec.workerGroupSpecs[2].template"},
+      {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: n}, spec: {submitterPodTemplate: "
+       "POD, rayClusterSpec: {headGroupSpec: {template: POD}}}}",
+       "headx1 template.spec.rayClusterSpec.headGroupSpec.template; "
+       "submitterx1 template.spec.submitterPodTemplate"},
+      {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: n}, spec: "
+       "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: POD}, Master: {template: POD}}}}",
+       "masterx1 template.spec.pytorchReplicaSpecs.Master.template; "
+       "workerx3 template.spec.pytorchReplicaSpecs.Worker.template"},
+      {"{apiVersion: kubeflow.org/v1, kind: TFJob, metadata: {name: n}, spec: {tfReplicaSpecs: "
+       "{Worker: {replicas: 2, template: POD}, PS: {template: POD}, Chief: {template: POD}}}}",
+       "chiefx1 template.spec.tfReplicaSpecs.Chief.template; "
+       "psx1 template.spec.tfReplicaSpecs.PS.template; "
+       "workerx2 template.spec.tfReplicaSpecs.Worker.template"},
+      {"{apiVersion: kubeflow.org/v1, kind: MPIJob, metadata: {name: n}, spec: {mpiReplicaSpecs: "
+       "{Launcher: {template: POD}, Worker: {replicas: 2, template: POD}}}}",
+       "launcherx1 template.spec.mpiReplicaSpecs.Launcher.template; "
+       "workerx2 template.spec.mpiReplicaSpecs.Worker.template"},
+      {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob, metadata: {name: n}, spec: "
+       "{xgbReplicaSpecs: {Master: {template: POD}}}}",
+       "mainx1 template.spec.xgbReplicaSpecs.Master.template"},
+      {"{apiVersion: kubeflow.org/v1, kind: PaddleJob, metadata: {name: n}, spec: "
+       "{paddleReplicaSpecs: {Worker: {replicas: 2, template: POD}}}}",
+       "mainx2 template.spec.paddleReplicaSpecs.Worker.template"},
+      {"{apiVersion: kubeflow.org/v1, kind: JAXJob, metadata: {name: n}, spec: "
+       "{jaxReplicaSpecs: {Worker: {replicas: 2, template: POD}}}}",
+       "mainx2 template.spec.jaxReplicaSpecs.Worker.template"},
+      {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: n}, spec:"
+       " {replicas: 2, leaderWorkerTemplate: {size: 4, leaderTemplate: POD, workerTemplate: "
+       "POD}}}",
+       "leaderx2 template.spec.leaderWorkerTemplate.leaderTemplate; "
+       "workersx6 template.spec.leaderWorkerTemplate.workerTemplate"},
+      {"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: n}, spec:"
+       " {replicas: 2, leaderWorkerTemplate: {size: 4, workerTemplate: POD}}}",
+       "mainx8 template.spec.leaderWorkerTemplate.workerTemplate"},
+      {"{template: {apiVersion: e/v1, kind: Own, metadata: {name: n}, spec: {sets: [{t: POD}]}}, "
+       "podSets: [{path: 'template.spec.sets[0].t', replicas: 5}]}",
+       "mainx5 template.spec.sets[0].t"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(sets_of(c.yaml), c.sets) << c.yaml;
+}
+
+TEST(PodSets, OfSeveralObjectsAreNamedAfterThem) {
+  EXPECT_EQ(sets_of("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n---\n"
+                    "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: POD}}"
+                    "\n---\n{apiVersion: v1, kind: List, items: [{apiVersion: batch/v1, kind: Job,"
+                    " metadata: {name: a}, spec: {template: POD}}, {apiVersion: batch/v1, kind:"
+                    " Job, metadata: {generateName: b-}, spec: {template: POD}}]}"),
+            "ax1 template.spec.template; a-2x1 template.spec.template; "
+            "mainx1 template.spec.template");
+}
+
+TEST(PodSets, WhatIsWrongIsSaidWithItsPlace) {
+  const struct {
+    std::string yaml;
+    std::string words;
+  } cases[] = {
+      {"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}", "no pods come of them"},
+      {"{kind: Pod}", "objects[0]: 'apiVersion' is missing"},
+      {"{apiVersion: v1, kind: Pod}", "objects[0].metadata: needs a name"},
+      {"{apiVersion: v1, kind: Pod, metadata: {name: p}}", "(Pod p): it has no containers"},
+      {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: POD}}",
+       "DaemonSet cannot be a job: it has a pod on every node"},
+      {"{apiVersion: batch/v1, kind: CronJob, metadata: {name: d}}", "CronJob cannot be a job"},
+      {"{template: {apiVersion: e/v1, kind: Own, metadata: {name: n}}, podSets: [{path: spec.x}]}",
+       "podSets[0].path: 'spec.x' is not a path"},
+      {"{template: {apiVersion: e/v1, kind: Own, metadata: {name: n}}, podSets: [{path: "
+       "'template.spec[0].x'}]}",
+       "does not lead to a pod template"},
+      {"[1]", "objects[0]: not a map"},
+  };
+  for (const auto& c : cases) EXPECT_THAT(sets_of(c.yaml), HasSubstr(c.words)) << c.yaml;
+}
+
+TEST(PodSets, PathsReadBackAndWrongOnesAreRefused) {
+  for (const char* text : {"template", "template.spec", "template.a[0][12].b", "template.a.b[3]"}) {
+    const auto path = parse_path(text);
+    ASSERT_TRUE(path.ok()) << text;
+    EXPECT_EQ(to_text(*path), text);
+  }
+  for (const char* text : {"", "spec", "template..a", "template.a[", "template.a[x]", "template.a]",
+                           "template.a[0]b", "template.[0]", "template.a[-1]"})
+    EXPECT_FALSE(parse_path(text).ok()) << text;
+}
+
+TEST(PodShape, HasWhatTheSchedulerCountsAndLooksAt) {
+  const auto list = read_objects(list_of(R"(
+apiVersion: batch/v1
+kind: Job
+metadata: {name: n}
+spec:
+  template:
+    metadata: {labels: {app: x}}
+    spec:
+      nodeSelector: {zone: a}
+      overhead: {cpu: 100m}
+      initContainers:
+      - {name: i, resources: {requests: {cpu: 3, memory: 1Gi}}}
+      - {name: side, restartPolicy: Always, resources: {requests: {cpu: 500m}}}
+      containers:
+      - name: a
+        resources: {requests: {cpu: 1, memory: 2Gi}, limits: {nvidia.com/gpu: 2, rdma/hca: 1}}
+        ports: [{containerPort: 1, hostPort: 8080}, {containerPort: 2}]
+      tolerations: [{key: k, operator: Exists, effect: NoSchedule}]
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]
+          preferredDuringSchedulingIgnoredDuringExecution:
+          - {weight: 7, preference: {matchExpressions: [{key: fast, operator: Exists}]}}
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: host, labelSelector: {matchLabels: {app: x}}}
+      topologySpreadConstraints:
+      - {maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway,
+         labelSelector: {matchLabels: {app: x}}}
+)"));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  const auto sets = pod_sets_of(*list, {});
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  model::PodShape pod;
+  pod.requests = {{3100}, {std::int64_t{2} << 30}, {{"rdma/hca", 1}}};
+  pod.gpu.count = 2;
+  pod.node_selector = {{"zone", "a"}};
+  pod.labels = {{"app", "x"}};
+  pod.host_ports = {8080};
+  pod.tolerations = {{"k", true, "", "NoSchedule"}};
+  pod.required_affinity = {{{{"disk", model::Operator::In, {"ssd"}}}, {}}};
+  pod.preferred_affinity = {{7, {{{"fast", model::Operator::Exists, {}}}, {}}}};
+  pod.pod_anti_affinity = {{{{{"app", "x"}}, {}}, "host"}};
+  pod.spread = {{2, "zone", {{{"app", "x"}}, {}}, false}};
+  EXPECT_EQ(sets->at(0).pod, pod);
+  EXPECT_EQ(sets->at(0).count, 1);
+}
+
+TEST(PodShape, AnUnknownOperatorIsRefusedWithItsField) {
+  const auto list = read_objects(list_of(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}], affinity: "
+      "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+      "[{matchExpressions: [{key: a, operator: Like}]}]}}}}}"));
+  ASSERT_TRUE(list.ok());
+  const auto sets = pod_sets_of(*list, {});
+  ASSERT_FALSE(sets.ok());
+  EXPECT_THAT(sets.error().message, HasSubstr("Pod p, template: spec.affinity.nodeAffinity"));
+}
+
+}  // namespace
+}  // namespace muster::manifest

@@ -1,0 +1,183 @@
+#include "manifest/pod_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <set>
+#include <utility>
+
+#include "kube/json.h"
+#include "manifest/pod_use.h"
+
+namespace muster::manifest {
+
+namespace {
+
+namespace json = boost::json;
+using kube::find;
+using kube::integer_at;
+using kube::items_at;
+using kube::map_at;
+using kube::text_at;
+
+constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+std::string text_of(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : "";
+}
+
+model::Labels texts_of(const json::object& map) {
+  model::Labels labels;
+  for (const auto& member : map) labels[std::string(member.key())] = text_of(member.value());
+  return labels;
+}
+
+/// Reads into a shape until something is wrong.
+class ShapeReader {
+ public:
+  ShapeReader(const json::value& pod, const GpuNaming& naming) : pod_(pod) {
+    PodUse use = pod_use_of(pod, naming);
+    shape_.requests = std::move(use.requests);
+    shape_.gpu.count = use.gpus;
+  }
+
+  Result<model::PodShape> read() {
+    shape_.node_selector = texts_of(map_at(pod_, {"spec", "nodeSelector"}));
+    shape_.labels = texts_of(map_at(pod_, {"metadata", "labels"}));
+    read_host_ports();
+    read_tolerations();
+    read_node_affinity();
+    read_pod_terms("podAffinity", shape_.pod_affinity);
+    read_pod_terms("podAntiAffinity", shape_.pod_anti_affinity);
+    read_spread();
+    if (!wrong_) return wrong_.error();
+    return std::move(shape_);
+  }
+
+ private:
+  void note(Status status) {
+    if (wrong_ && !status) wrong_ = std::move(status);
+  }
+
+  std::vector<model::Requirement> requirements(const json::array& items, const std::string& field) {
+    std::vector<model::Requirement> read;
+    for (const json::value& item : items) {
+      model::Requirement one;
+      one.key = text_at(item, {"key"});
+      const auto op = model::parse_operator(text_at(item, {"operator"}), field + ".operator");
+      if (!op) {
+        note(op.error());
+        continue;
+      }
+      one.op = *op;
+      for (const json::value& value : items_at(item, {"values"}))
+        one.values.push_back(text_of(value));
+      read.push_back(std::move(one));
+    }
+    return read;
+  }
+
+  model::NodeTerm node_term(const json::value& item, const std::string& field) {
+    return {requirements(items_at(item, {"matchExpressions"}), field + ".matchExpressions"),
+            requirements(items_at(item, {"matchFields"}), field + ".matchFields")};
+  }
+
+  model::LabelSelector selector(const json::value& from, const std::string& field) {
+    return {texts_of(map_at(from, {"labelSelector", "matchLabels"})),
+            requirements(items_at(from, {"labelSelector", "matchExpressions"}), field)};
+  }
+
+  void read_host_ports() {
+    std::set<int> ports;  // of several containers on the host's network one may be there twice
+    for (const int port : host_ports_of(pod_)) ports.insert(port);
+    shape_.host_ports.assign(ports.begin(), ports.end());
+  }
+
+  void read_tolerations() {
+    for (const json::value& item : items_at(pod_, {"spec", "tolerations"})) {
+      model::Toleration one;
+      one.key = text_at(item, {"key"});
+      const std::string_view op = text_at(item, {"operator"});
+      if (!op.empty() && op != "Equal" && op != "Exists")
+        note(invalid(fmt::format("spec.tolerations: operator '{}' is not known", op)));
+      one.exists = op == "Exists";
+      one.value = text_at(item, {"value"});
+      one.effect = text_at(item, {"effect"});
+      shape_.tolerations.push_back(std::move(one));
+    }
+  }
+
+  void read_node_affinity() {
+    const std::string field = "spec.affinity.nodeAffinity";
+    for (const json::value& item :
+         items_at(pod_, {"spec", "affinity", "nodeAffinity", required, "nodeSelectorTerms"}))
+      shape_.required_affinity.push_back(node_term(item, field));
+    for (const json::value& item :
+         items_at(pod_, {"spec", "affinity", "nodeAffinity", preferred})) {
+      const json::value* preference = find(item, {"preference"});
+      if (preference == nullptr) continue;
+      shape_.preferred_affinity.push_back(
+          {static_cast<int>(std::clamp<std::int64_t>(integer_at(item, {"weight"}, 1), 1, 100)),
+           node_term(*preference, field)});
+    }
+    const std::string node(text_at(pod_, {"spec", "nodeName"}));
+    if (node.empty()) return;
+    const model::Requirement that_one{"metadata.name", model::Operator::In, {node}};
+    if (shape_.required_affinity.empty()) shape_.required_affinity.emplace_back();
+    for (model::NodeTerm& term : shape_.required_affinity) term.fields.push_back(that_one);
+  }
+
+  void read_pod_terms(std::string_view kind, std::vector<model::PodAffinityTerm>& into) {
+    const std::string field = fmt::format("spec.affinity.{}", kind);
+    for (const json::value& item : items_at(pod_, {"spec", "affinity", kind, required})) {
+      if (find(item, {"labelSelector"}) == nullptr) continue;  // selects no pod
+      into.push_back({selector(item, field), std::string(text_at(item, {"topologyKey"}))});
+    }
+  }
+
+  void read_spread() {
+    for (const json::value& item : items_at(pod_, {"spec", "topologySpreadConstraints"})) {
+      if (find(item, {"labelSelector"}) == nullptr) continue;
+      model::Spread one;
+      one.max_skew = static_cast<int>(
+          std::clamp<std::int64_t>(integer_at(item, {"maxSkew"}, 1), 1, 1'000'000));
+      one.topology_key = text_at(item, {"topologyKey"});
+      one.selector = selector(item, "spec.topologySpreadConstraints");
+      one.required = text_at(item, {"whenUnsatisfiable"}) != "ScheduleAnyway";
+      shape_.spread.push_back(std::move(one));
+    }
+  }
+
+  const json::value& pod_;
+  model::PodShape shape_;
+  Status wrong_ = Ok{};
+};
+
+}  // namespace
+
+Result<model::PodShape> pod_shape_of(const json::value& pod, const GpuNaming& naming) {
+  return ShapeReader(pod, naming).read();
+}
+
+Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming) {
+  std::vector<model::PodSet> sets;
+  for (const PodTemplate& one : list.templates) {
+    const json::value& object = list.objects[one.object];
+    const json::value* pod = at(object, one.path);
+    MUSTER_CHECK(pod != nullptr, "{} leads nowhere in {}", to_text(one.path), title_of(object));
+    auto shape = pod_shape_of(*pod, naming);
+    if (!shape)
+      return invalid(
+          fmt::format("{}, {}: {}", title_of(object), to_text(one.path), shape.error().message));
+    model::PodSet& set = sets.emplace_back();
+    set.name = one.set;
+    set.count = static_cast<int>(one.count);
+    set.pod = std::move(*shape);
+  }
+  return sets;
+}
+
+}  // namespace muster::manifest

@@ -1,0 +1,22 @@
+// What the pods of a template need, as the planner takes it. Pure.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "manifest/amounts.h"
+#include "manifest/pod_sets.h"
+#include "model/job.h"
+
+namespace muster::manifest {
+
+/// Requests as the scheduler counts them, selectors, affinity, tolerations, spread and host ports.
+/// Errors name the field of the template. Terms over namespaces, and preferred affinity between
+/// pods, are left to the cluster's own scheduler.
+Result<model::PodShape> pod_shape_of(const boost::json::value& pod, const GpuNaming& naming);
+
+/// The gang that a list of objects is: a set a template.
+Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming);
+
+}  // namespace muster::manifest
