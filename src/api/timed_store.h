@@ -58,6 +58,7 @@ class TimedStore : public ports::Store {
                                                 Time now) override {
     return store_.put_payloads(payloads, now);
   }
+  Result<std::string> identity() const override { return store_.identity(); }
   Result<std::string> payload(std::string_view hash) const override { return store_.payload(hash); }
   Result<ports::Retained> retain(Time now, const ports::Limits& limits) override {
     return store_.retain(now, limits);

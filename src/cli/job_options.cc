@@ -53,19 +53,25 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   add("-l,--label", o.labels, "name=value, as often as needed");
   add("--after", o.after, "start when these jobs have succeeded (ids)")->delimiter(',');
   add("--workdir", o.workdir, "where it runs; none: a directory of its own");
+  add("--image", o.image, "container image; then it runs in clusters of containers");
+  add("--namespace", o.kube_namespace, "of Kubernetes; none: the cluster's");
+  add("--service-account", o.service_account, "of Kubernetes; none: the cluster's");
   add("--max-retries", o.max_retries, "try again so often when it fails");
   command.add_flag("--hold", o.hold, "hold it until it is released")->group(group);
 }
 
 Result<json::value> document_of(const JobOptions& o) {
   json::object document;
-  const std::array<std::pair<const char*, const std::string*>, 6> texts = {
+  const std::array<std::pair<const char*, const std::string*>, 9> texts = {
       {{"name", &o.name},
        {"queue", &o.queue},
        {"memory", &o.memory},
        {"run_limit", &o.run_limit},
        {"pool", &o.pool},
-       {"workdir", &o.workdir}}};
+       {"workdir", &o.workdir},
+       {"image", &o.image},
+       {"namespace", &o.kube_namespace},
+       {"service_account", &o.service_account}}};
   for (const auto& [key, value] : texts) {
     if (!value->empty()) document[key] = *value;
   }

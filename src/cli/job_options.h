@@ -27,6 +27,9 @@ struct JobOptions {
   std::vector<std::string> labels;       // name=value
   std::vector<std::string> after;        // ids
   std::string workdir;
+  std::string image;
+  std::string kube_namespace;
+  std::string service_account;
   std::string max_retries;
   bool hold = false;
   std::vector<std::string> words;  // what to run

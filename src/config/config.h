@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "config/container_document.h"
 #include "config/problem.h"
 #include "config/values.h"
 #include "model/cluster.h"
@@ -67,6 +68,9 @@ struct NodeGroup {
 
 enum class ClusterType { Local, Simulated, Kubernetes };
 
+/// How firmly pods keep to the nodes that were planned for them.
+enum class NodeBinding { Require, Prefer, None };
+
 struct Cluster {
   std::string name;
   ClusterType type = ClusterType::Local;
@@ -87,6 +91,8 @@ struct Cluster {
   std::optional<std::string> context;         // unset: the file's current one
   std::optional<std::string> kube_namespace;  // unset: the context's
   std::optional<std::string> image;           // what commands run in
+  std::optional<NodeBinding> node_binding;    // unset: require
+  std::optional<PodDefaults> pod;             // of all its pools
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
@@ -95,6 +101,7 @@ struct Pool {
   std::string cluster;
   model::Labels node_selector;
   std::vector<TolerationEntry> tolerations;
+  std::optional<PodDefaults> pod;  // over those of the cluster
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 

@@ -100,6 +100,20 @@ void check_toleration(const TolerationEntry& t, const std::string& path, Checks&
   checks.require(!exists || t.value.empty(), path + ".value", "must be empty with operator Exists");
 }
 
+/// By the rules of jobs, which may say the same.
+void check_pod(const PodDefaults& pod, const std::string& path, Checks& checks) {
+  model::Command command;
+  command.argv = {"x"};
+  command.sets.emplace_back();
+  command.environment = pod.env;
+  command.container.image = pod.image;
+  command.container.service_account = pod.service_account;
+  command.container.pull_secrets = pod.pull_secrets;
+  command.container.mounts = pod.mounts;
+  if (const Status status = model::validate(command); !status)
+    checks.error(path, status.error().message);
+}
+
 void check_type(const Cluster& cluster, const std::string& path, Checks& checks) {
   const auto only = [&](bool given, std::string_view key, ClusterType type, std::string_view word) {
     if (given && cluster.type != type)
@@ -121,13 +135,16 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   kubernetes(cluster.context, "context");
   kubernetes(cluster.kube_namespace, "namespace");
   kubernetes(cluster.image, "image");
+  only(cluster.node_binding.has_value(), "node_binding", ClusterType::Kubernetes, "kubernetes");
+  only(cluster.pod.has_value(), "pod", ClusterType::Kubernetes, "kubernetes");
+  if (cluster.pod) check_pod(*cluster.pod, path + ".pod", checks);
+  checks.require(!cluster.image || !cluster.pod || cluster.pod->image.empty(), path + ".pod.image",
+                 "is given as the cluster's image too; drop one of them");
   checks.require(cluster.type != ClusterType::Simulated || !cluster.nodes.empty(), path,
                  "a simulated cluster needs nodes");
   if (cluster.type != ClusterType::Kubernetes) return;
   checks.require(cluster.kubeconfig.has_value(), path,
                  "a kubernetes cluster needs kubeconfig, the file that says how to reach it");
-  checks.require(cluster.image.has_value(), path,
-                 "a kubernetes cluster needs image, what commands run in");
 }
 
 void check_nodes(const Cluster& cluster, const std::string& path, Checks& checks) {
@@ -177,6 +194,15 @@ void check_pools(const Config& config, const Names& clusters, Checks& checks) {
     const std::string at = item("pools", i);
     checks.once(pools, pool.name, at);
     checks.known(clusters, pool.cluster, at + ".cluster", "cluster");
+    if (pool.pod) {
+      check_pod(*pool.pod, at + ".pod", checks);
+      const bool is_right =
+          std::any_of(config.clusters.begin(), config.clusters.end(), [&](const Cluster& cluster) {
+            return cluster.name == pool.cluster && cluster.type == ClusterType::Kubernetes;
+          });
+      checks.require(is_right || !clusters.contains(pool.cluster), at + ".pod",
+                     "is for pools of clusters of type kubernetes");
+    }
     for (std::size_t t = 0; t < pool.tolerations.size(); ++t)
       check_toleration(pool.tolerations[t], item(at + ".tolerations", t), checks);
   }

@@ -148,8 +148,8 @@ class Differ {
 
   /// Of a cluster that is open: whom to talk to and as what.
   static bool is_fixed(std::string_view change) {
-    constexpr std::array<std::string_view, 5> keys = {"type ", "kubeconfig ", "context ",
-                                                      "namespace ", "image "};
+    constexpr std::array<std::string_view, 7> keys = {
+        "type ", "kubeconfig ", "context ", "namespace ", "image ", "node_binding ", "pod "};
     return std::any_of(keys.begin(), keys.end(),
                        [&](std::string_view key) { return change.starts_with(key); });
   }
@@ -193,6 +193,10 @@ class Differ {
     const std::vector<model::PoolSpec> specs = pool_specs(after_);
     for (std::size_t i = 0; i < specs.size(); ++i) {
       if (!differs("pool", old, after_.pools[i])) continue;
+      const auto known = old.find(after_.pools[i].name);
+      const bool is_new = known == old.end();
+      if (is_new ? after_.pools[i].pod.has_value() : known->second->pod != after_.pools[i].pod)
+        needs_restart(fmt::format("pool {}: pod", after_.pools[i].name));
       diff_.events.emplace_back(model::PoolSet{specs[i]});
     }
     for (const auto& [name, pool] : old) {

@@ -8,6 +8,7 @@
 
 #include "config/codecs.h"
 #include "config/config.h"
+#include "config/container_fields.h"
 #include "config/shared_fields.h"
 
 namespace muster::config {
@@ -18,6 +19,13 @@ struct EnumNames<ClusterType> {
       {{"local", ClusterType::Local},
        {"simulated", ClusterType::Simulated},
        {"kubernetes", ClusterType::Kubernetes}}};
+};
+template <>
+struct EnumNames<NodeBinding> {
+  static constexpr std::array<std::pair<std::string_view, NodeBinding>, 3> names = {
+      {{"require", NodeBinding::Require},
+       {"prefer", NodeBinding::Prefer},
+       {"none", NodeBinding::None}}};
 };
 template <>
 struct EnumNames<model::Strategy> {
@@ -114,6 +122,8 @@ struct Fields<Cluster> {
     v.field("namespace", &Cluster::kube_namespace,
             "kubernetes: where jobs are made; the context's if not given", optional_name());
     v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
+    v.field("node_binding", &Cluster::node_binding, "kubernetes: how pods keep to planned nodes");
+    v.field("pod", &Cluster::pod, "kubernetes: what pods have unless pool or job say otherwise");
   }
 };
 
@@ -126,6 +136,7 @@ struct Fields<Pool> {
     v.field("cluster", &Pool::cluster, "the cluster it is a slice of", required_name());
     v.field("node_selector", &Pool::node_selector, "labels of its nodes");
     v.field("tolerations", &Pool::tolerations, "added to those of the pods sent here");
+    v.field("pod", &Pool::pod, "kubernetes: what its pods have unless the job says otherwise");
   }
 };
 

@@ -201,12 +201,35 @@ TEST(Config, AnAliasStandsForWhatItNames) {
   EXPECT_EQ(checked.config.queues[1].guaranteed.of.at("gpu"), 4000);
 }
 
+TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {
+  expect_all({
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, node_binding: prefer, pod: {image: i,"
+       " env: {A: 1}, volumes: [{name: v, emptyDir: {}}], mounts: [{name: v, mountPath: /v}]}}]\n"
+       "pools: [{name: p, cluster: k, pod: {runtime_class: gvisor, pull_secrets: [s]}}]",
+       {}},
+      {"clusters: [{name: k, type: local, pod: {image: i}, node_binding: none}]\n"
+       "pools: [{name: p, cluster: k, pod: {image: i}}]",
+       {"f:1:40: clusters[0].pod: is for clusters of type kubernetes",
+        "f:1:66: clusters[0].node_binding: is for clusters of type kubernetes",
+        "f:2:36: pools[0].pod: is for pools of clusters of type kubernetes"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, image: i, pod: {image: j}}]",
+       {"f:1:78: clusters[0].pod.image: is given as the cluster's image too; drop one of them"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, pod: {volumes: [{emptyDir: {}},"
+       " {name: a}], mounts: [{name: a, mountPath: b}]}}]",
+       {"f:1:60: clusters[0].pod: mounts[0].mountPath: 'b' is not an absolute path",
+        "f:1:71: clusters[0].pod.volumes[0]: 'name' is missing; mounts call the volume by it",
+        "f:1:71: clusters[0].pod.volumes[0]: needs exactly one source beside its name, as {name: a,"
+        " emptyDir: {}}",
+        "f:1:87: clusters[0].pod.volumes[1]: needs exactly one source beside its name, as {name: a,"
+        " emptyDir: {}}"}},
+  });
+}
+
 TEST(Config, WhatDoesNotGoTogetherIsNamed) {
   const std::string sim = "clusters: [{name: s, type: simulated, nodes: [{gpu: {T4: 4}}]}]\n";
   expect_all({
       {"clusters: [{name: k, type: kubernetes}]",
-       {"f:1:12: clusters[0]: a kubernetes cluster needs image, what commands run in",
-        "f:1:12: clusters[0]: a kubernetes cluster needs kubeconfig, the file that says how to "
+       {"f:1:12: clusters[0]: a kubernetes cluster needs kubeconfig, the file that says how to "
         "reach it"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: '', image: i, slots: 1}]",
        {"f:1:52: clusters[0].kubeconfig: is empty",

@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/container_fields.h"
+#include "config/job_fields.h"
+#include "config/job_objects.h"
 
 namespace muster::config {
 namespace {
@@ -73,6 +76,7 @@ model::PodSet set_of(const PodDoc& doc, std::string name) {
 
 /// "python train.py" is called python, "/opt/run.sh" run.sh.
 std::string name_from(const model::Command& command) {
+  if (command.sets.empty()) return "job";  // objects that do not read
   const std::vector<std::string>& argv = command.argv.empty() ? command.sets[0].argv : command.argv;
   if (argv.empty()) return "job";
   const std::vector<std::string_view> words = split_words(is_shell(argv) ? argv[2] : argv[0]);
@@ -91,13 +95,17 @@ class Converter {
     const std::size_t before = reader_.problem_count();
     Submission job;
     job.line = node_.line;
-    fill_command(doc, job);
+    if (doc.objects.empty()) {
+      fill_command(doc, job);
+      fill_sets(doc, job.spec.gang);
+    } else {
+      fill_objects(doc, job);
+    }
     fill_gang(doc, job.spec.gang);
     fill_spec(doc, job.spec);
     if (job.spec.name.empty()) job.spec.name = name_from(job.command);
     job.command.name = job.spec.name;
     job.labels = std::move(doc.labels);
-    job.image = std::move(doc.image);
     if (reader_.problem_count() == before) validate(job);
     return job;
   }
@@ -132,6 +140,7 @@ class Converter {
     command.environment = doc.env;
     command.working_dir = doc.workdir;
     command.stop_grace = doc.stop_grace;
+    fill_container(doc, command.container);
     if (!doc.workdir.empty() && doc.workdir[0] != '/')
       problem("workdir", fmt::format("not an absolute path: '{}'", doc.workdir.substr(0, 60)));
     check_pod(doc, doc.pod_sets.empty());
@@ -145,9 +154,19 @@ class Converter {
         problem("workdir", "a script with #! runs in the pod's own folder; drop workdir");
     }
   }
+  void fill_container(JobDoc& doc, model::Container& container) {
+    container.image = doc.image;
+    container.pull_policy = policy_word(doc.image_pull_policy);
+    container.ns = doc.kube_namespace;
+    container.service_account = std::move(doc.service_account);
+    container.pull_secrets = std::move(doc.pull_secrets);
+    for (VolumeDoc& volume : doc.volumes) container.volumes.push_back(std::move(volume.json));
+    container.mounts = std::move(doc.mounts);
+  }
   void fill_set(const JobDoc& doc, const PodSetDoc& set, model::Command& command) {
     check_pod(set, true);
     model::CommandSet out{set.name, {}, {}, set.cpu, set.memory};
+    if (set.image != doc.image) out.image = set.image;
     if (set.command != doc.command || set.script != doc.script)
       out.argv = argv_of(set, set.name, command);
     for (const auto& [name, value] : set.env) {
@@ -157,9 +176,37 @@ class Converter {
     command.sets.push_back(std::move(out));
   }
 
-  void fill_gang(const JobDoc& doc, model::Gang& gang) {
+  static void fill_sets(const JobDoc& doc, model::Gang& gang) {
     if (doc.pod_sets.empty()) gang.sets.push_back(set_of(doc, std::string(only_set)));
     for (const PodSetDoc& set : doc.pod_sets) gang.sets.push_back(set_of(set, set.name));
+  }
+
+  /// What pods need and run stands in the objects.
+  void fill_objects(JobDoc& doc, Submission& job) {
+    std::vector<std::string_view> foreign = keys_of<PodDoc>();
+    foreign.insert(foreign.end(), {"pod_sets", "workdir", "files", "stop_grace"});
+    const std::vector<std::string_view>& container = keys_of<ContainerDoc>();
+    foreign.insert(foreign.end(), container.begin(), container.end());
+    for (const std::string_view key : foreign) {
+      if (node_.find(key) != nullptr && node_.find("objects") != nullptr)
+        problem(key, "does not go with objects: it stands in their pod templates");
+    }
+    fill_container(doc, job.command.container);
+    auto read = read_listed(doc.objects);
+    if (!read) {
+      const Node* at = node_.find("objects");  // the message names the place in it
+      return reader_.problem(at == nullptr ? node_ : *at, read.error().message);
+    }
+    job.command.objects = std::move(read->json);
+    for (const model::PodSet& set : read->sets)
+      job.command.sets.push_back({set.name, {}, {}, {}, {}});
+    job.spec.gang.sets = std::move(read->sets);
+    if (doc.name.empty()) doc.name = std::move(read->name);
+    if (!doc.queue && !read->queue.empty()) doc.queue = std::move(read->queue);
+    if (!doc.priority) doc.priority = read->priority;
+  }
+
+  void fill_gang(const JobDoc& doc, model::Gang& gang) {
     if (doc.topology)
       gang.topology = model::TopologyDomain{doc.topology->key, doc.topology->required};
     gang.pool = doc.pool;
@@ -261,6 +308,16 @@ void describe(const model::PodSet& set, PodDoc& doc) {
   doc.volume_zones = pod.volume_zones;
 }
 
+void describe(const model::Container& container, JobDoc& doc) {
+  doc.image = container.image;
+  doc.image_pull_policy = policy_of(container.pull_policy);
+  doc.kube_namespace = container.ns;
+  doc.service_account = container.service_account;
+  doc.pull_secrets = container.pull_secrets;
+  for (const std::string& volume : container.volumes) doc.volumes.push_back({{volume}});
+  doc.mounts = container.mounts;
+}
+
 }  // namespace
 
 Submission to_submission(JobDoc doc, const Node& node, Reader& reader, const JobOptions& options) {
@@ -279,17 +336,21 @@ JobDoc document_of(const Submission& job) {
   doc.files = job.command.files;
   doc.env = job.command.environment;
   doc.stop_grace = job.command.stop_grace;
-  doc.image = job.image;
+  describe(job.command.container, doc);
   doc.labels = job.labels;
+  doc.objects = split_listed(job.command.objects);
+  const bool is_command = doc.objects.empty();
   say_what_runs(job.command.argv, "", doc.files, doc);
   const bool simple = gang.sets.size() == 1 && gang.sets[0].name == only_set &&
-                      job.command.sets[0].argv.empty() && job.command.sets[0].environment.empty();
-  if (simple) describe(gang.sets[0], doc);
-  for (std::size_t i = 0; i < gang.sets.size() && !simple; ++i) {
+                      job.command.sets[0].argv.empty() && job.command.sets[0].image.empty() &&
+                      job.command.sets[0].environment.empty();
+  if (simple && is_command) describe(gang.sets[0], doc);
+  for (std::size_t i = 0; i < gang.sets.size() && !simple && is_command; ++i) {
     PodSetDoc& set = doc.pod_sets.emplace_back();
     set.name = gang.sets[i].name;
     describe(gang.sets[i], set);
     set.env = job.command.sets[i].environment;
+    set.image = job.command.sets[i].image;
     say_what_runs(job.command.sets[i].argv, set.name, doc.files, set);
   }
   if (gang.topology) doc.topology = TopologyDoc{gang.topology->key, gang.topology->required};

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "config/config.h"
+#include "config/container_document.h"
 #include "config/node.h"
 #include "config/values.h"
 #include "model/command.h"
@@ -83,6 +84,7 @@ struct TopologyDoc {
 struct PodDoc {
   std::optional<RunDoc> command;
   std::optional<std::string> script;
+  std::string image;
   model::Environment env;
   GpuDoc gpus;
   Words gpu_type;
@@ -110,7 +112,7 @@ struct PodSetDoc : PodDoc {
   friend bool operator==(const PodSetDoc&, const PodSetDoc&) = default;
 };
 
-struct JobDoc : PodDoc {
+struct JobDoc : PodDoc, ContainerDoc {
   std::string name;
   std::optional<std::string> queue;
   std::vector<std::string> extra_queues;
@@ -118,7 +120,8 @@ struct JobDoc : PodDoc {
   std::string workdir;
   std::vector<model::CommandFile> files;
   Duration stop_grace = seconds(30);
-  std::string image;
+  std::string kube_namespace;
+  std::vector<RawMap> objects;
   std::vector<PodSetDoc> pod_sets;
   std::optional<TopologyDoc> topology;
   std::string pool;

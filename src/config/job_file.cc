@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "config/job_convert.h"
 #include "config/job_fields.h"
+#include "config/job_objects.h"
 
 namespace muster::config {
 namespace {
@@ -25,6 +26,7 @@ std::size_t bytes_of(const Submission& job) {
     for (const std::string& word : argv) bytes += word.size();
     for (const auto& [name, value] : environment) bytes += name.size() + value.size();
   };
+  bytes += job.command.objects.size();
   add(job.command.argv, job.command.environment);
   for (const model::CommandSet& set : job.command.sets) add(set.argv, set.environment);
   for (const model::CommandFile& file : job.command.files)
@@ -39,16 +41,33 @@ class FileReader {
       : out_(out), options_(options), reader_(out.problems) {}
 
   void read(const Parsed& parsed) {
+    std::vector<const Node*> manifests;
     for (const Node& root : parsed.roots) {
       if (root.is_null()) continue;  // an empty document, as after a last `---`
+      if (is_manifest(root)) {
+        manifests.push_back(&root);
+        continue;
+      }
       read_root(root);
       if (stopped_ || reader_.problem_count() > Reader::problems_max) return;
     }
+    if (!manifests.empty()) read_manifests(manifests);
     check_settings();
   }
   const Groups& groups() const { return groups_; }
 
  private:
+  /// Plain Kubernetes manifests, of however many documents, are one job.
+  void read_manifests(const std::vector<const Node*>& roots) {
+    reader_.use(nullptr);
+    JobDoc doc;
+    const std::size_t before = reader_.problem_count();
+    for (const Node* root : roots)
+      Codec<RawMap>::read(reader_, *root, doc.objects.emplace_back(), {});
+    if (reader_.problem_count() == before)
+      add(to_submission(std::move(doc), *roots[0], reader_, options_), *roots[0]);
+  }
+
   void read_root(const Node& root) {
     if (root.kind == Node::Kind::List) {
       read_list(root, nullptr);
@@ -198,6 +217,9 @@ class FileReader {
       job.spec.name += suffix;
       job.command.name = job.spec.name;
     }
+    add(std::move(job), node);
+  }
+  void add(Submission job, const Node& node) {
     bytes_ += bytes_of(job);
     if (out_.jobs.size() >= options_.limits.jobs) {
       stop(node, fmt::format("more than {} jobs in all", options_.limits.jobs));

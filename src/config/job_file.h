@@ -24,12 +24,13 @@ namespace muster::config {
 
 /// What one job of a file asks for. The server gives ids and the user.
 struct Submission {
-  model::JobSpec spec;     // id and user empty; depends_on: ids of jobs outside the file
-  model::Command command;  // user empty; as many sets as the gang
-  model::Labels labels;    // for people and filters
-  std::string image;
+  model::JobSpec spec;             // id and user empty; depends_on: ids of jobs outside the file
+  model::Command command;          // user empty; as many sets as the gang
+  model::Labels labels;            // for people and filters
   std::vector<std::size_t> after;  // the jobs of the same file it depends on, by index
   std::uint32_t line = 0;          // of its document
+  /// That cannot run it, as the server knows; excluded beside those that the document excludes.
+  std::vector<std::string> unfit_clusters = {};
 };
 
 struct JobLimits {

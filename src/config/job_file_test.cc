@@ -1,6 +1,7 @@
 #include "config/job_file.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -86,6 +87,12 @@ workdir: /data
 files: [{path: conf/a.txt, content: "x: 1\n", executable: true}]
 stop_grace: 1m
 image: pytorch:2
+image_pull_policy: Always
+namespace: team
+service_account: robot
+pull_secrets: [registry]
+volumes: [{name: data, hostPath: {path: /data}}]
+mounts: [{name: data, mountPath: /mnt, subPath: sub, readOnly: true}]
 topology: {key: rack, required: false}
 pool: fast
 clusters: [one, two]
@@ -163,7 +170,14 @@ TEST(JobFile, EveryKeyOfTheCommandReachesTheProcess) {
   ASSERT_EQ(job.command.files.size(), 1U);
   EXPECT_EQ(job.command.files[0], (model::CommandFile{"conf/a.txt", "x: 1\n", true}));
   EXPECT_EQ(job.command.sets[0].cpu.v, 1500);
-  EXPECT_EQ(job.image, "pytorch:2");
+  EXPECT_EQ(job.command.container,
+            (model::Container{"pytorch:2",
+                              "Always",
+                              "team",
+                              "robot",
+                              {"registry"},
+                              {R"({"name":"data","hostPath":{"path":"/data"}})"},
+                              {{"data", "/mnt", "sub", true}}}));
   EXPECT_EQ(job.labels.at("team"), "vision");
 }
 
@@ -174,6 +188,72 @@ TEST(JobFile, GpusAreWholeOrAShareOfOne) {
             (model::GpuAsk{2, {1000}, {0}}));
   EXPECT_EQ(one("{command: x, gpu_memory: 20Gi}").spec.gang.sets[0].pod.gpu,
             (model::GpuAsk{1, {1000}, {std::int64_t{20} << 30}}));
+}
+
+TEST(JobFile, ObjectsOfKubernetesAreAGangOfTheirPods) {
+  const Submission job = one(R"(
+queue: vision
+objects:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {version: "1.10", n: 5}}
+- apiVersion: kubeflow.org/v1
+  kind: PyTorchJob
+  metadata: {name: train}
+  spec:
+    pytorchReplicaSpecs:
+      Master: {template: {spec: {containers: [{name: a}]}}}
+      Worker:
+        replicas: 3
+        template:
+          spec:
+            containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2, cpu: 500m}}}]
+)");
+  EXPECT_EQ(job.spec.name, "train");
+  ASSERT_EQ(job.spec.gang.sets.size(), 2U);
+  EXPECT_EQ(job.spec.gang.sets[1].name, "worker");
+  EXPECT_EQ(job.spec.gang.sets[1].count, 3);
+  EXPECT_EQ(job.spec.gang.sets[1].pod.gpu.count, 2);
+  EXPECT_EQ(job.spec.gang.sets[1].pod.requests.cpu.v, 500);
+  EXPECT_THAT(job.command.objects, testing::HasSubstr(R"("data":{"version":"1.10","n":5}})"));
+  EXPECT_EQ(job.command.sets.size(), 2U);
+  const JobFile again = read_job_json(to_json(job), {});
+  ASSERT_TRUE(again.ok()) << to_text(again.problems[0], "f");
+  EXPECT_EQ(again.jobs[0].command, job.command);
+  EXPECT_EQ(again.jobs[0].spec.gang, job.spec.gang);
+}
+
+TEST(JobFile, APlainManifestIsOneJob) {
+  const Submission job = one(R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web, labels: {muster.dev/queue: speech, muster.dev/priority: "70"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 2, template: {spec: {containers: [{name: a}]}}}
+---
+)");
+  EXPECT_EQ(job.spec.name, "web");
+  EXPECT_EQ(job.spec.queue, "speech");
+  EXPECT_EQ(job.spec.priority, 70);
+  ASSERT_EQ(job.spec.gang.sets.size(), 1U);
+  EXPECT_EQ(job.spec.gang.sets[0].count, 2);
+}
+
+TEST(JobFile, WhatDoesNotGoWithObjectsIsNamed) {
+  const auto problems = [](const std::string& yaml) {
+    JobOptions options;
+    options.default_queue = "q";
+    std::string all;
+    for (const Problem& problem : read_job_file(yaml, options).problems)
+      all += to_text(problem, "f") + "\n";
+    return all;
+  };
+  EXPECT_EQ(problems("{gpus: 1, objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "
+                     "{containers: [{name: a}]}}]}"),
+            "f:1:8: gpus: does not go with objects: it stands in their pod templates\n");
+  EXPECT_EQ(problems("objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]"),
+            "f:1:10: objects[0] (Pod p): it has no containers\n");
 }
 
 TEST(JobFile, AScriptRunsByItsFirstLineOrByTheShell) {
@@ -421,7 +501,7 @@ TEST(JobFile, TheExamplesOfTheDocumentsAreRead) {
     if (fence) inside = !inside;
     block = fence ? "" : block + line + "\n";
   }
-  EXPECT_EQ(read, 3);
+  EXPECT_EQ(read, 4);
 }
 
 TEST(JobFile, JsonIsTheSameDocument) {

@@ -158,6 +158,24 @@ std::vector<std::string> random_argv(Random& random) {
   return argv;
 }
 
+model::Container random_container(Random& random) {
+  model::Container container;
+  if (random.chance(2)) container.image = "registry/" + random.word() + ":1.10";
+  if (random.chance(3)) container.pull_policy = "Never";
+  if (random.chance(3)) container.ns = random.word();
+  if (random.chance(3)) container.service_account = random.word();
+  for (const std::string& word : random.words()) {
+    container.pull_secrets.push_back(word);
+    Tree tree;
+    container.volumes.push_back(to_json(
+        MapMaker(tree).add("name", word).add("hostPath", random_tree(random, tree, 2)).done(),
+        JsonStyle::Compact));
+    container.mounts.push_back(
+        {word, "/m" + random.text(), random.chance(2) ? random.text() : "", random.chance(2)});
+  }
+  return container;
+}
+
 Submission random_job(Random& random) {
   Submission job;
   model::JobSpec& spec = job.spec;
@@ -210,7 +228,7 @@ Submission random_job(Random& random) {
   }
   command.stop_grace = random.duration();
   job.labels = random.labels();
-  job.image = random.text();
+  command.container = random_container(random);
   return job;
 }
 
@@ -231,7 +249,6 @@ void expect_same(const JobFile& file, const Submission& job, const std::string& 
   ASSERT_EQ(a.gang, b.gang) << text;
   ASSERT_EQ(file.jobs[0].command, job.command) << text;
   ASSERT_EQ(file.jobs[0].labels, job.labels) << text;
-  ASSERT_EQ(file.jobs[0].image, job.image) << text;
 }
 
 TEST(RoundTrip, EveryJobReadsBackFromItsDocument) {

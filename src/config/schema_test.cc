@@ -71,6 +71,7 @@ class Validator {
     for (const Member& member : value.members()) {
       const Node* known = properties == nullptr ? nullptr : properties->find(member.key);
       if (names != nullptr && !matches(names->find("pattern"), member.key)) return false;
+      if (known == nullptr && others == nullptr) continue;  // a map of somebody else's keys
       if (known == nullptr && others->is_scalar()) return false;
       if (!accepts(known == nullptr ? *others : *known, member.value)) return false;
     }
@@ -139,7 +140,8 @@ void all_agree(const Validator& schema) {
 
 TEST(Schema, EveryKeyOfTheConfigurationIsDescribedAndReadAndNoOther) {
   all_agree<Config, Tls, Store, Cluster, NodeGroup, TaintEntry, TolerationEntry, Pool, FleetPool,
-            Queue, QueueTree, Scheduling, ScoreWeights, Retention, Limits, Log, Defaults>(
+            Queue, QueueTree, Scheduling, ScoreWeights, Retention, Limits, Log, Defaults,
+            PodDefaults, model::VolumeMount>(
       Validator(config_schema()));
 }
 
@@ -147,7 +149,7 @@ TEST(Schema, EveryKeyOfJobFilesIsDescribedAndReadAndNoOther) {
   all_agree<JobDocument, PodSetDoc, BatchDocument, ArrayDoc, ParameterDoc, TopologyDoc, AffinityDoc,
             NodeAffinityDoc, PodAffinityDoc, NodeSelectorDoc, SpreadDoc, model::Requirement,
             model::NodeTerm, model::PreferredTerm, model::LabelSelector, model::PodAffinityTerm,
-            model::CommandFile, TolerationEntry>(Validator(job_schema()));
+            model::CommandFile, TolerationEntry, model::VolumeMount>(Validator(job_schema()));
 }
 
 TEST(Schema, ReaderAndSchemaJudgeConfigurationsAlike) {
@@ -191,6 +193,14 @@ TEST(Schema, ReaderAndSchemaJudgeJobsAlike) {
       {"{command: x, topology: {key: rack, required: false}}", true},
       {"{command: x, pod_sets: [{name: a, pods: 2}]}", true},
       {"{command: x, pod_sets: [{pods: 2}]}", false},
+      {"{command: x, image: a:1, volumes: [{name: v, emptyDir: {}}], mounts: [{name: v, mountPath:"
+       " /v}]}",
+       true},
+      {"{command: x, image_pull_policy: Rarely}", false},
+      {"{command: x, volumes: [v]}", false},
+      {"{objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{}]}}]}",
+       true},
+      {"{objects: [1]}", false},
       {"{command: x, pods: 0}", false},
       {"{command: x, pods: many}", false},
       {"{command: x, gpu: 1}", false},

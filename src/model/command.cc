@@ -1,5 +1,6 @@
 #include "model/command.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
@@ -39,17 +40,84 @@ Status check_file(const CommandFile& file, std::size_t i) {
   return Ok{};
 }
 
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+/// Kubernetes' rule for names: of namespaces without dots (a label), of most others with them.
+Status check_name(std::string_view name, std::string_view field, bool may_have_dots) {
+  const std::size_t most = may_have_dots ? 253 : 63;
+  const bool is_fine = std::all_of(name.begin(), name.end(), [&](char c) {
+    return is_alphanumeric(c) || c == '-' || (may_have_dots && c == '.');
+  });
+  if (!name.empty() && is_fine && name.size() <= most && is_alphanumeric(name.front()) &&
+      is_alphanumeric(name.back()))
+    return Ok{};
+  return invalid(
+      fmt::format("{}: '{}' is not a name in Kubernetes; use small letters, digits and -", field,
+                  name.substr(0, 60)));
+}
+
+/// The registry judges the rest.
+Status check_image(std::string_view image, std::string_view field) {
+  const bool is_printable =
+      std::all_of(image.begin(), image.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  if (is_printable && image.size() <= 1024 && !image.starts_with('-')) return Ok{};
+  return invalid(fmt::format("{}: '{}' is not an image; write for example registry/name:tag", field,
+                             image.substr(0, 60)));
+}
+
+Status check_container(const Container& container) {
+  if (Status s = check_image(container.image, "image"); !s) return s;
+  const std::string& policy = container.pull_policy;
+  if (!policy.empty() && policy != "Always" && policy != "IfNotPresent" && policy != "Never")
+    return invalid(fmt::format("image_pull_policy: '{}' is none of Always, IfNotPresent, Never",
+                               policy.substr(0, 60)));
+  if (!container.ns.empty()) {
+    if (Status s = check_name(container.ns, "namespace", false); !s) return s;
+  }
+  if (!container.service_account.empty()) {
+    if (Status s = check_name(container.service_account, "service_account", true); !s) return s;
+  }
+  for (const std::string& secret : container.pull_secrets) {
+    if (Status s = check_name(secret, "pull_secrets", true); !s) return s;
+  }
+  for (std::size_t i = 0; i < container.mounts.size(); ++i) {
+    const VolumeMount& mount = container.mounts[i];
+    const std::string field = fmt::format("mounts[{}]", i);
+    if (Status s = check_name(mount.volume, field + ".name", false); !s) return s;
+    if (!mount.path.starts_with('/') || has_nul(mount.path))
+      return invalid(fmt::format("{}.mountPath: '{}' is not an absolute path", field,
+                                 mount.path.substr(0, 60)));
+  }
+  return Ok{};
+}
+
 }  // namespace
+
+bool needs_containers(const Command& command) {
+  return !command.objects.empty() || !command.container.image.empty() ||
+         std::any_of(command.sets.begin(), command.sets.end(),
+                     [](const CommandSet& set) { return !set.image.empty(); });
+}
+
+bool needs_default_image(const Command& command) {
+  return command.objects.empty() &&
+         std::any_of(command.sets.begin(), command.sets.end(),
+                     [&](const CommandSet& set) { return command.image_of(set).empty(); });
+}
 
 Status validate(const Command& command) {
   if (command.sets.empty()) return invalid("sets: empty; a job has at least one pod set");
+  if (Status s = check_container(command.container); !s) return s;
   if (Status s = check_environment(command.environment, "environment"); !s) return s;
   for (std::size_t i = 0; i < command.sets.size(); ++i) {
     const CommandSet& set = command.sets[i];
     const std::string field = fmt::format("sets[{}]", i);
-    if (Status s = check_argv(command.argv_of(set), set.argv.empty() ? "argv" : field + ".argv");
-        !s)
-      return s;
+    if (command.objects.empty()) {
+      if (Status s = check_argv(command.argv_of(set), set.argv.empty() ? "argv" : field + ".argv");
+          !s)
+        return s;
+    }
+    if (Status s = check_image(set.image, field + ".image"); !s) return s;
     if (Status s = check_environment(set.environment, field + ".environment"); !s) return s;
     if (has_nul(set.name)) return invalid(field + ".name: has a NUL byte");
     if (set.cpu.v < 0) return invalid(field + ".cpu: negative");

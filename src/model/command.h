@@ -9,10 +9,33 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/amount.h"
+#include "model/job.h"
 
 namespace muster::model {
 
 using Environment = std::map<std::string, std::string>;
+
+/// Where a volume appears in a container.
+struct VolumeMount {
+  std::string volume;
+  std::string path;  // absolute
+  std::string sub_path = {};
+  bool read_only = false;
+  friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
+};
+
+/// What the pods of a cluster of containers are made of. What is empty is as the pool or the
+/// cluster says; a cluster without containers takes no job that has an image.
+struct Container {
+  std::string image;
+  std::string pull_policy;  // Always, IfNotPresent or Never
+  std::string ns;           // where its objects are made
+  std::string service_account;
+  std::vector<std::string> pull_secrets;
+  std::vector<std::string> volumes;  // each a JSON object, as Kubernetes writes it
+  std::vector<VolumeMount> mounts;
+  friend bool operator==(const Container&, const Container&) = default;
+};
 
 /// Written into the pod's own directory before it starts.
 struct CommandFile {
@@ -29,6 +52,8 @@ struct CommandSet {
   Environment environment;        // on top of the command's
   MilliCpu cpu;                   // limits of one pod; 0: none
   Bytes memory;
+  std::string image = {};  // empty: that of the command
+  PodShape pod = {};       // as the gang has it; filled in by ports::Payloads
   friend bool operator==(const CommandSet&, const CommandSet&) = default;
 };
 
@@ -41,12 +66,25 @@ struct Command {
   std::vector<CommandFile> files;
   Duration stop_grace = seconds(30);  // between TERM and KILL
   std::vector<CommandSet> sets;       // as many, and in the same order, as Gang::sets
+  Container container;
+  /// A JSON list of Kubernetes objects, or of {template, podSets}: then it has no argv, and a set
+  /// for every pod template in them.
+  std::string objects;
+  std::string pool;  // a pool or a fleet pool; filled in by ports::Payloads
   friend bool operator==(const Command&, const Command&) = default;
 
   const std::vector<std::string>& argv_of(const CommandSet& set) const {
     return set.argv.empty() ? argv : set.argv;
   }
+  const std::string& image_of(const CommandSet& set) const {
+    return set.image.empty() ? container.image : set.image;
+  }
 };
+
+/// Whether only a cluster that runs containers can run it.
+bool needs_containers(const Command& command);
+/// Whether a cluster of containers needs an image of its own to run it.
+bool needs_default_image(const Command& command);
 
 /// What is wrong with it by itself, with the name of the field.
 Status validate(const Command& command);

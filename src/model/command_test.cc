@@ -32,6 +32,29 @@ TEST(Command, ASetWithoutProgramTakesTheCommandsAndMayHaveItsOwn) {
   EXPECT_TRUE(validate(command));
 }
 
+TEST(Command, ASetWithoutImageTakesTheCommandsAndMayHaveItsOwn) {
+  Command command = good();
+  EXPECT_FALSE(needs_containers(command));
+  EXPECT_TRUE(needs_default_image(command));
+  command.sets.push_back(command.sets[0]);
+  command.sets[1].image = "ray:2";
+  EXPECT_TRUE(needs_containers(command));
+  EXPECT_TRUE(needs_default_image(command));
+  command.container.image = "tools:1";
+  EXPECT_EQ(command.image_of(command.sets[0]), "tools:1");
+  EXPECT_EQ(command.image_of(command.sets[1]), "ray:2");
+  EXPECT_FALSE(needs_default_image(command));
+}
+
+TEST(Command, ObjectsNeedContainersAndNoProgram) {
+  Command command;
+  command.objects = "[{}]";
+  command.sets.emplace_back();
+  EXPECT_TRUE(validate(command));
+  EXPECT_TRUE(needs_containers(command));
+  EXPECT_FALSE(needs_default_image(command));
+}
+
 TEST(Command, EveryMistakeNamesItsField) {
   struct Case {
     const char* field;
@@ -58,6 +81,14 @@ TEST(Command, EveryMistakeNamesItsField) {
       {"working_dir", [](Command& c) { c.working_dir = "here"; }},
       {"name, user", [&](Command& c) { c.user = nul; }},
       {"stop_grace", [](Command& c) { c.stop_grace = Duration{-1}; }},
+      {"image: 'a b'", [](Command& c) { c.container.image = "a b"; }},
+      {"sets[0].image", [](Command& c) { c.sets[0].image = "-x"; }},
+      {"image_pull_policy", [](Command& c) { c.container.pull_policy = "Sometimes"; }},
+      {"namespace", [](Command& c) { c.container.ns = "a.b"; }},
+      {"service_account", [](Command& c) { c.container.service_account = "Robot"; }},
+      {"pull_secrets", [](Command& c) { c.container.pull_secrets = {"ok", "a_b"}; }},
+      {"mounts[0].name", [](Command& c) { c.container.mounts = {{"", "/data"}}; }},
+      {"mounts[0].mountPath", [](Command& c) { c.container.mounts = {{"data", "data"}}; }},
   };
   for (const Case& c : cases) {
     Command command = good();

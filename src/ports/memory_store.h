@@ -33,6 +33,8 @@ class MemoryStore : public Store {
   /// The next `commits` commits are refused.
   void be_busy(int commits) { busy_ = commits; }
 
+  Result<std::string> identity() const override { return std::string("memory"); }
+
   Result<std::uint64_t> lead() override {
     const std::lock_guard lock(data_->mutex);
     epoch_ = ++data_->epoch;

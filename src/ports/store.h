@@ -125,6 +125,10 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  /// Made with the store and the same for ever: tells the work of several servers apart. Small
+  /// letters and digits.
+  virtual Result<std::string> identity() const = 0;
+
   // ---- the journal
   /// Takes the lead: whoever led before gets Conflict from now on. Returns the new epoch. Not
   /// needed where there is one process only; before the first call everybody may commit.

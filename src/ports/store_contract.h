@@ -97,6 +97,14 @@ TYPED_TEST_P(StoreContract, AnEmptyJournalEndsAtZero) {
   EXPECT_EQ(*store.commit({}), 0u);
 }
 
+TYPED_TEST_P(StoreContract, ItsIdentityIsTheSameAfterReopening) {
+  const auto identity = this->harness.store().identity();
+  ASSERT_TRUE(identity.ok());
+  EXPECT_FALSE(identity->empty());
+  EXPECT_EQ(identity->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"), std::string::npos);
+  EXPECT_EQ(*this->harness.reopened().identity(), *identity);
+}
+
 TYPED_TEST_P(StoreContract, SequencesAreContiguousOverBatches) {
   Store& store = this->harness.store();
   EXPECT_EQ(*store.commit({this->holds({"a", "b"})}), 2u);
@@ -228,6 +236,7 @@ TYPED_TEST_P(StoreContract, OnlyWhatASnapshotHoldsIsTrimmed) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(StoreContract, AnEmptyJournalEndsAtZero,
+                            ItsIdentityIsTheSameAfterReopening,
                             SequencesAreContiguousOverBatches, ReadsFromASequenceOn,
                             WhatIsCommittedIsThereAfterReopening, ManyEventsComeBackInOrder,
                             ADeposedLeaderCannotCommit, TwoWritersWithoutALeaderAreNoticed,

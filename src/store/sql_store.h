@@ -28,6 +28,7 @@ class SqlStore : public ports::Store {
   static Result<std::unique_ptr<ports::Store>> open(Connect connect, Dialect dialect,
                                                     int readers_max);
 
+  Result<std::string> identity() const override;
   Result<std::uint64_t> lead() override;
   Result<std::uint64_t> commit(const ports::Commit& commit) override;
   Status read(std::uint64_t from,

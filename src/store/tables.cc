@@ -51,6 +51,16 @@ Result<std::unique_ptr<ports::Store>> SqlStore::open(Connect connect, Dialect di
   return std::unique_ptr<ports::Store>(std::move(store));
 }
 
+Result<std::string> SqlStore::identity() const {
+  std::string found;
+  const Status status = book_readers_.use([&](Connection& connection) {
+    return connection.run({"select server from ledger where one = 1", 0, {}},
+                          [&](const Row& row) { found = row.text(0); });
+  });
+  if (!status) return status.error();
+  return found;
+}
+
 Result<model::JobRow> SqlStore::job(std::string_view id) const {
   std::optional<model::JobRow> found;
   const Status status = book_readers_.use([&](Connection& connection) {

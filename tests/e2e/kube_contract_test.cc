@@ -68,7 +68,7 @@ class KubernetesHarness {
   }
   int creations(const ports::Attempt& attempt) const {
     const auto found = client_->send(kube::list_request(
-        kube::resources::pods(), ns_, {.label_selector = clusters::attempt_selector(attempt)}));
+        kube::resources::pods(), ns_, {.label_selector = clusters::attempt_selector(attempt, "")}));
     EXPECT_TRUE(found.ok());
     return found ? static_cast<int>(kube::items_at(*found, {"items"}).size()) : -1;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/muster/serve/pod_defaults.h"
 #include "clusters/kubernetes/kubernetes_cluster.h"
 #include "clusters/local/local_cluster.h"
 #include "clusters/local/this_machine.h"
@@ -33,15 +34,15 @@ Result<std::unique_ptr<ports::Cluster>> as_cluster(Result<std::unique_ptr<Kind>>
   return std::unique_ptr<ports::Cluster>(std::move(*opened));
 }
 
-Result<clusters::KubernetesOptions> kubernetes_options(const config::Cluster& cluster) {
+Result<clusters::KubernetesOptions> kubernetes_options(const config::Config& config,
+                                                       const config::Cluster& cluster) {
   const auto file = kube::load_kubeconfig(cluster.kubeconfig.value_or(""));
   if (!file) return Error{file.error().fault, "kubeconfig: " + file.error().message};
   auto access = kube::access_of(*file, cluster.context.value_or(""));
   if (!access) return Error{access.error().fault, "context: " + access.error().message};
   clusters::KubernetesOptions options;
   options.name = cluster.name;
-  options.objects.pod.ns = cluster.kube_namespace.value_or(access->ns);
-  options.objects.pod.image = cluster.image.value_or("");
+  put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
   options.access = std::move(*access);
   return options;
 }
@@ -66,7 +67,7 @@ sched::Policy policy_of(const config::Config& config) {
 Status Fleet::open(const config::Config& config) {
   for (const config::Cluster& cluster : config.clusters) {
     if (clusters_.contains(cluster.name)) continue;
-    auto opened = open_one(cluster);
+    auto opened = open_one(config, cluster);
     if (!opened)
       return Error{opened.error().fault,
                    fmt::format("cluster {}: {}", cluster.name, opened.error().message)};
@@ -92,7 +93,8 @@ std::map<std::string, ports::Cluster*> Fleet::clusters() const {
   return all;
 }
 
-Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& cluster) const {
+Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& config,
+                                                        const config::Cluster& cluster) const {
   const std::string place = data_dir_ + "/clusters/" + cluster.name;
   switch (cluster.type) {
     case config::ClusterType::Local: {
@@ -107,7 +109,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& c
       options.name = cluster.name;
       options.directory = place;
       options.node = std::move(*node);
-      options.pod_descriptors = pod_descriptors_;
+      options.pod_descriptors = self_.pod_descriptors;
       return as_cluster(clusters::LocalCluster::open(std::move(options),
                                                      {ports_.inbox, ports_.payloads, ports_.logs}));
     }
@@ -123,8 +125,10 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Cluster& c
     case config::ClusterType::Kubernetes:
       break;
   }
-  auto options = kubernetes_options(cluster);
+  auto options = kubernetes_options(config, cluster);
   if (!options) return options.error();
+  options->objects.server = self_.server;
+  options->objects.epoch = self_.epoch;
   return as_cluster(
       clusters::KubernetesCluster::open(std::move(*options), {ports_.inbox, ports_.payloads}));
 }

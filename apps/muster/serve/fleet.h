@@ -27,9 +27,13 @@ class Fleet {
     ports::Payloads& payloads;
     ports::LogSink& logs;
   };
-  /// `pod_descriptors`: as many open files as pods on this machine may have; 0: as the server.
-  Fleet(std::string data_dir, Ports ports, std::int64_t pod_descriptors)
-      : data_dir_(std::move(data_dir)), ports_(ports), pod_descriptors_(pod_descriptors) {}
+  struct Self {
+    std::string server;                // tells this server's work in a cluster from that of others
+    std::string epoch;                 // and its runs apart: grows
+    std::int64_t pod_descriptors = 0;  // open files of pods on this machine; 0: as the server
+  };
+  Fleet(std::string data_dir, Self self, Ports ports)
+      : data_dir_(std::move(data_dir)), self_(std::move(self)), ports_(ports) {}
 
   /// Opens those of the configuration that are not open. Errors name the cluster.
   Status open(const config::Config& config);
@@ -38,11 +42,12 @@ class Fleet {
   std::map<std::string, ports::Cluster*> clusters() const;
 
  private:
-  Result<std::unique_ptr<ports::Cluster>> open_one(const config::Cluster& cluster) const;
+  Result<std::unique_ptr<ports::Cluster>> open_one(const config::Config& config,
+                                                   const config::Cluster& cluster) const;
 
   const std::string data_dir_;
+  const Self self_;
   Ports ports_;
-  const std::int64_t pod_descriptors_;
   std::map<std::string, std::unique_ptr<ports::Cluster>> clusters_;
 };
 

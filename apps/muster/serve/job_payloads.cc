@@ -27,7 +27,12 @@ Result<std::shared_ptr<const model::Command>> JobPayloads::of(const std::string&
                                  file.problems.empty()
                                      ? "it is not one job"
                                      : config::to_text(file.problems[0], "document")));
-    known = std::make_shared<const model::Command>(std::move(file.jobs[0].command));
+    config::Submission& read = file.jobs[0];
+    const std::vector<model::PodSet>& sets = read.spec.gang.sets;
+    for (std::size_t i = 0; i < read.command.sets.size(); ++i)
+      read.command.sets[i].pod = sets[i].pod;
+    read.command.pool = read.spec.gang.pool;
+    known = std::make_shared<const model::Command>(std::move(read.command));
     const std::lock_guard lock(mutex_);
     if (kept_.size() >= kept_most) kept_.clear();
     kept_[row->payload] = known;

@@ -40,6 +40,17 @@ std::string system_user() {
   return entry == nullptr ? "" : entry->pw_name;
 }
 
+/// For commands that bring none: of its own, or of one of its pools.
+bool has_image(const config::Config& config, const config::Cluster& cluster) {
+  const auto of = [](const std::optional<config::PodDefaults>& pod) {
+    return pod && !pod->image.empty();
+  };
+  return cluster.image || of(cluster.pod) ||
+         std::any_of(config.pools.begin(), config.pools.end(), [&](const config::Pool& pool) {
+           return pool.cluster == cluster.name && of(pool.pod);
+         });
+}
+
 std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
   api::Settings settings;
   settings.version = version;
@@ -48,6 +59,13 @@ std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
   settings.jobs_per_submit = static_cast<std::size_t>(config.limits.jobs_per_submit);
   settings.request_bytes = static_cast<std::size_t>(config.limits.request_bytes.v);
   settings.waiting_jobs = config.limits.waiting_jobs;
+  for (const config::Cluster& cluster : config.clusters) {
+    settings.clusters.push_back(cluster.name);
+    if (cluster.type == config::ClusterType::Local)
+      settings.without_containers.push_back(cluster.name);
+    if (cluster.type == config::ClusterType::Kubernetes && !has_image(config, cluster))
+      settings.without_image.push_back(cluster.name);
+  }
   return std::make_shared<const api::Settings>(std::move(settings));
 }
 
@@ -84,8 +102,12 @@ Status Server::start() {
   make_snapshots();
   make_runner();
   if (Status status = listen(); !status) return status;
-  fleet_ = std::make_unique<Fleet>(
-      data_dir_, Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_}, descriptors);
+  settings_ = settings_of(joined_->with(config_));  // nobody asks yet
+  const auto identity = store_->identity();
+  if (!identity) return identity.error();
+  fleet_ = std::make_unique<Fleet>(data_dir_,
+                                   Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
+                                   Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_});
   if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
@@ -378,6 +400,8 @@ Status Server::follow_clusters() {
       std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(now));
   runner_->reload(policy_of(now), fleet_->clusters(), [gone] { gone->clear(); });
   remember_config();
+  const std::lock_guard settings_lock(settings_mutex_);
+  settings_ = settings_of(now);
   return Ok{};
 }
 
@@ -391,10 +415,6 @@ Status Server::take_over(const config::Config& config) {
   }
   loaded_ = clusters::wall_now();
   log_.set_level(config_.log.level);
-  {
-    const std::lock_guard settings_lock(settings_mutex_);
-    settings_ = settings_of(config_);
-  }
   return config_.tls ? http_->reload_tls() : Status(Ok{});
 }
 

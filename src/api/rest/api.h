@@ -42,6 +42,9 @@ struct Settings {
   std::size_t jobs_per_submit = 1000;
   std::size_t request_bytes = std::size_t{16} << 20;
   std::int64_t waiting_jobs = 2'000'000;
+  std::vector<std::string> clusters;            // all of them
+  std::vector<std::string> without_containers;  // take no job that has an image or is of objects
+  std::vector<std::string> without_image;       // take no command that brings no image
 };
 
 struct Backend {

@@ -1,4 +1,7 @@
 // POST /jobs and POST /jobs/{job}/retry.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <boost/json.hpp>
 #include <utility>
 
@@ -75,8 +78,40 @@ void too_busy(const CallPtr& call, const std::string& message) {
                                             .retry_after_s = 1}));
 }
 
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Images run where containers do, and commands without one where there is one for them. A job that
+/// no cluster of today can run would wait for nothing that is going to come.
+Status find_unfit(const Settings& settings, config::Submission& job) {
+  std::vector<std::string>& unfit = job.unfit_clusters;
+  if (model::needs_containers(job.command)) unfit = settings.without_containers;
+  if (model::needs_default_image(job.command)) {
+    unfit.insert(unfit.end(), settings.without_image.begin(), settings.without_image.end());
+  }
+  if (unfit.empty()) return Ok{};
+  const std::vector<std::string>& pins = job.spec.gang.clusters;
+  const std::vector<std::string>& allowed = pins.empty() ? settings.clusters : pins;
+  if (!std::all_of(allowed.begin(), allowed.end(),
+                   [&](const std::string& cluster) { return has(unfit, cluster); }))
+    return Ok{};
+  const bool lacks_image = has(settings.without_image, allowed.front());
+  return invalid(fmt::format(
+      "{}: {}; {}", lacks_image || job.command.objects.empty() ? "image" : "objects",
+      lacks_image ? fmt::format("cluster {} has none for commands", fmt::join(allowed, ", "))
+                  : fmt::format("cluster {} runs no containers", fmt::join(allowed, ", ")),
+      lacks_image ? "name one" : "choose a cluster that does, or drop it"));
+}
+
 /// It answers by itself.
 void hand_on(Backend& backend, const CallPtr& call, Submit submit) {
+  for (config::Submission& job : submit.jobs) {
+    if (const Status fits = find_unfit(*backend.settings(), job); !fits) {
+      call->answer(fits.error());
+      return;
+    }
+  }
   backend.submitter.submit(std::move(submit), [call](SubmitOutcome outcome) {
     if (outcome.busy) {
       too_busy(call, outcome.result.error().message);

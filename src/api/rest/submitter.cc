@@ -65,6 +65,20 @@ Status check_job(const sched::World& world, const model::JobSpec& spec) {
   return Ok{};
 }
 
+/// Pins lose them; a job without pins excludes them.
+void leave_out(std::vector<std::string> clusters, model::Gang& gang) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (!gang.clusters.empty()) {
+    std::erase_if(gang.clusters, [&](const std::string& pin) { return has(clusters, pin); });
+    return;
+  }
+  for (std::string& cluster : clusters) {
+    if (!has(gang.excluded_clusters, cluster)) gang.excluded_clusters.push_back(std::move(cluster));
+  }
+}
+
 }  // namespace
 
 Status check_jobs(const sched::World& world, std::vector<model::JobSpec>& specs,
@@ -212,6 +226,7 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
   for (const auto& [job, text] : texts) {
     const auto along = hashes_along.find(text);
     job->spec.payload = along != hashes_along.end() ? along->second : known_.at(text).hash;
+    leave_out(std::exchange(job->unfit_clusters, {}), job->spec.gang);
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 model::Gone gone(const ports::Attempt& attempt) { return {attempt.job, attempt.number}; }
 
 constexpr int cannot_run = 126;  // as a shell says it
+constexpr Duration cache_lag = seconds(5);
 
 }  // namespace
 
@@ -121,6 +122,10 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     entry.at = now;  // the last pod went: ask at once
     return;
   }
+  if (entry.stage == Stage::Over) {
+    entry.is_back = state.phase != GangPhase::Absent;  // or the cache is behind: see pass()
+    return;
+  }
   if (entry.stage != Stage::Made) return;
   if (entry.verdict) {
     if (state.is_ended) end(entry, now);
@@ -132,6 +137,10 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
       if (!entry.has_started) return;
       return finish(attempt, entry,
                     start_failed(attempt, "its objects were deleted by somebody else", now));
+    case GangPhase::Partial:
+      if (!entry.has_started) return;
+      return finish(attempt, entry,
+                    start_failed(attempt, state.reason + "; somebody else deleted others", now));
     case GangPhase::Starting:
       return;
     case GangPhase::Running:
@@ -162,6 +171,11 @@ void AttemptBook::pass(Time now) {
                           fmt::format("not all pods were ready within {}{}",
                                       to_text(options_.ready_within), why),
                           now));
+    } else if (mine.stage == Stage::Over && mine.is_back && now - mine.at >= cache_lag) {
+      // A create that was on its way when all was gone has arrived after all.
+      mine.is_back = false;
+      mine.stage = Stage::Removing;
+      commands_.emplace_back(RemoveObjects{attempt});
     } else if ((mine.stage == Stage::Ended || mine.stage == Stage::Confirming) && !mine.is_asking &&
                now >= mine.at) {
       // Of Confirming: deleting again costs nothing, and meets what came up in between.
@@ -176,6 +190,15 @@ std::vector<ports::Attempt> AttemptBook::alive() const {
   std::vector<ports::Attempt> found;
   for (const auto& [attempt, entry] : entries_) {
     if (entry.stage != Stage::Over) found.push_back(attempt);
+  }
+  return found;
+}
+
+std::vector<ports::Attempt> AttemptBook::leaving() const {
+  std::vector<ports::Attempt> found;
+  for (const auto& [attempt, entry] : entries_) {
+    if (entry.stage == Stage::Confirming || entry.stage == Stage::Removing)
+      found.push_back(attempt);
   }
   return found;
 }

@@ -78,6 +78,8 @@ class AttemptBook {
 
   std::vector<BookCommand> take() { return std::exchange(commands_, {}); }
   bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
+  /// Those that are deleted and not gone yet.
+  std::vector<ports::Attempt> leaving() const;
   /// Attempts with objects in the cluster, as far as known.
   std::vector<ports::Attempt> alive() const;
   std::size_t size() const { return entries_.size(); }
@@ -97,6 +99,7 @@ class AttemptBook {
     Stage stage = Stage::Making;
     bool has_started = false;
     bool is_said = false;                     // the outcome
+    bool is_back = false;                     // of Over: something of it is seen again
     bool is_asking = false;                   // of Confirming: the question is under way
     Time at;                                  // Made: to be ready by; Confirming: ask again;
                                               // Over: since

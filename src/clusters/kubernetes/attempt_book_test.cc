@@ -236,6 +236,37 @@ TEST(AttemptBook, AdoptedAttemptsAreWatchedAndVanishedOnesStayGone) {
   EXPECT_THAT(story.book.alive(), ElementsAre(a1));
 }
 
+TEST(AttemptBook, WhatArrivesAfterItsDeleteIsRemovedAgainAndNothingIsSaidTwice) {
+  Story story;
+  story.book.remove(a1, story.now);
+  story.next_steps();
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
+  story.see(GangPhase::Starting);
+  story.book.pass(story.now);
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "a cache may be behind";
+  story.now = story.now + seconds(6);
+  story.book.pass(story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm"));
+  story.see(GangPhase::Absent, false);
+  story.now = story.now + seconds(6);
+  story.book.pass(story.now);
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+}
+
+TEST(AttemptBook, AListOfObjectsThatLostOneIsStartedAgainOnceItRan) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Partial);
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "the cache may be behind";
+  story.see(GangPhase::Running);
+  story.see(GangPhase::Partial, true, 0, "1 of its 2 objects are there");
+  EXPECT_THAT(story.next_steps(), ElementsAre("started", "remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm",
+                                          "start failed until 10000: 1 of its 2 objects are there; "
+                                          "somebody else deleted others"));
+}
+
 TEST(AttemptBook, OutcomesAreForgottenAfterAWhile) {
   Story story;
   story.book.vanished(a1, story.now);

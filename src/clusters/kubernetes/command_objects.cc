@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "clusters/job_environment.h"
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/pod_asks.h"
 #include "kube/json.h"
 #include "model/amount.h"
 
@@ -97,7 +99,10 @@ class Maker {
     for (const auto& [name, value] : options_.pod.labels) made[name] = text(value);
     made[job_label] = text(label_value(attempt_.job));
     made[attempt_label] = text(std::to_string(attempt_.number));
-    if (set != nullptr) made[set_label] = text(label_value(set->name));
+    if (!options_.server.empty()) made[server_label] = text(options_.server);
+    if (set == nullptr) return made;
+    made[set_label] = text(label_value(set->name));
+    for (const auto& [name, value] : set->command->pod.labels) made.emplace(name, text(value));
     return made;
   }
 
@@ -106,7 +111,7 @@ class Maker {
     for (const auto& [name, value] : options_.pod.annotations) made[name] = text(value);
     made[job_annotation] = text(attempt_.job);
     made[sets_annotation] = text(std::to_string(sets_.size()));
-    if (!options_.epoch.empty()) made["muster.dev/epoch"] = text(options_.epoch);
+    if (!options_.epoch.empty()) made[epoch_annotation] = text(options_.epoch);
     return made;
   }
 
@@ -175,54 +180,19 @@ class Maker {
       secrets.push_back(json::object({{"name", text(name)}}));
     }
     if (!secrets.empty()) set_at(spec, {"imagePullSecrets"}, std::move(secrets));
-    if (json::array all = tolerations(); !all.empty()) set_at(spec, {"tolerations"}, all);
+    if (json::array all = tolerations(set); !all.empty()) set_at(spec, {"tolerations"}, all);
     if (json::array all = volumes(); !all.empty()) set_at(spec, {"volumes"}, all);
-    bind_to_nodes(spec, set);
+    // Planned nodes are what the pod asked for; whoever may go elsewhere must ask again.
+    if (options_.binding != NodeBinding::Require) put_asks(spec, set.command->pod);
+    bind_to_nodes(spec, set.nodes, options_.binding);
     set_at(spec, {"containers"}, json::array({container(set)}));
     return spec;
   }
 
-  /// A template of many pods takes the set of their nodes, not a node for each.
-  void bind_to_nodes(json::value& spec, const SetPlan& set) const {
-    if (options_.binding == NodeBinding::None) return;
-    json::array names;
-    for (const std::string& node : set.nodes) names.push_back(text(node));
-    json::value wanted = json::object();
-    set_at(wanted, {"key"}, "metadata.name");
-    set_at(wanted, {"operator"}, "In");
-    set_at(wanted, {"values"}, std::move(names));
-    json::value term = json::object();
-    // matchFields takes one name only: of several the label of the host is asked for.
-    if (set.nodes.size() == 1) {
-      set_at(term, {"matchFields"}, json::array({wanted}));
-    } else {
-      set_at(wanted, {"key"}, "kubernetes.io/hostname");
-      set_at(term, {"matchExpressions"}, json::array({wanted}));
-    }
-    if (options_.binding == NodeBinding::Require) {
-      set_at(spec,
-             {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
-              "nodeSelectorTerms"},
-             json::array({term}));
-      return;
-    }
-    json::value preferred = json::object();
-    set_at(preferred, {"weight"}, 100);
-    set_at(preferred, {"preference"}, std::move(term));
-    set_at(spec, {"affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"},
-           json::array({preferred}));
-  }
-
-  json::array tolerations() const {
+  json::array tolerations(const SetPlan& set) const {
     json::array made;
-    for (const model::Toleration& one : options_.pod.tolerations) {
-      json::object toleration;
-      if (!one.key.empty()) toleration["key"] = text(one.key);
-      toleration["operator"] = one.exists ? "Exists" : "Equal";
-      if (!one.exists) toleration["value"] = text(one.value);
-      if (!one.effect.empty()) toleration["effect"] = text(one.effect);
-      made.push_back(std::move(toleration));
-    }
+    for (const model::Toleration& one : options_.pod.tolerations) made.push_back(to_json(one));
+    for (const model::Toleration& one : set.command->pod.tolerations) made.push_back(to_json(one));
     return made;
   }
 
@@ -248,7 +218,13 @@ class Maker {
   }
 
   json::array mounts() const {
-    json::array made(options_.pod.volume_mounts.begin(), options_.pod.volume_mounts.end());
+    json::array made;
+    for (const model::VolumeMount& mount : options_.pod.mounts) {
+      json::object one({{"name", text(mount.volume)}, {"mountPath", text(mount.path)}});
+      if (!mount.sub_path.empty()) one["subPath"] = text(mount.sub_path);
+      if (mount.read_only) one["readOnly"] = true;
+      made.push_back(std::move(one));
+    }
     if (command_.files.empty()) return made;
     made.push_back(json::object({{"name", "muster-folder"}, {"mountPath", text(own_folder)}}));
     for (std::size_t i = 0; i < command_.files.size(); ++i) {
@@ -264,7 +240,8 @@ class Maker {
   json::value container(const SetPlan& set) const {
     json::value made = json::object();
     set_at(made, {"name"}, "main");
-    set_at(made, {"image"}, text(options_.pod.image));
+    const std::string& image = command_.image_of(*set.command);
+    set_at(made, {"image"}, text(image.empty() ? options_.pod.image : image));
     if (!options_.pod.image_pull_policy.empty()) {
       set_at(made, {"imagePullPolicy"}, text(options_.pod.image_pull_policy));
     }
@@ -277,6 +254,7 @@ class Maker {
     if (!folder.empty()) set_at(made, {"workingDir"}, text(folder));
     set_at(made, {"env"}, environment(set));
     if (json::array all = mounts(); !all.empty()) set_at(made, {"volumeMounts"}, all);
+    if (json::array all = host_ports(set.command->pod); !all.empty()) set_at(made, {"ports"}, all);
     json::object amounts;
     using model::quantity_text;
     using model::Scale;
@@ -285,6 +263,9 @@ class Maker {
     }
     if (set.command->memory.v > 0) {
       amounts["memory"] = text(quantity_text(set.command->memory.v, Scale::Whole));
+    }
+    for (const auto& [name, amount] : set.command->pod.requests.extended) {
+      amounts[name] = text(quantity_text(amount, Scale::Whole));
     }
     if (set.gpus > 0) amounts[options_.gpu_resource] = text(std::to_string(set.gpus));
     if (!amounts.empty()) {
@@ -333,15 +314,47 @@ class Maker {
 
 }  // namespace
 
+Result<ObjectOptions> options_for(const model::Container& container, ObjectOptions options) {
+  PodDefaults& pod = options.pod;
+  const auto put = [](std::string& into, const std::string& given) {
+    if (!given.empty()) into = given;
+  };
+  if (!container.ns.empty() && container.ns != pod.ns) {
+    return invalid(fmt::format("namespace: jobs of this cluster are made in '{}', not in '{}'",
+                               pod.ns, container.ns));
+  }
+  put(pod.image, container.image);
+  put(pod.image_pull_policy, container.pull_policy);
+  put(pod.service_account, container.service_account);
+  pod.pull_secrets.insert(pod.pull_secrets.end(), container.pull_secrets.begin(),
+                          container.pull_secrets.end());
+  for (const std::string& volume : container.volumes) {
+    json::error_code wrong;
+    json::value read = json::parse(volume, wrong);
+    if (wrong || !read.is_object()) return invalid("volumes: not a map: " + volume.substr(0, 60));
+    pod.volumes.push_back(std::move(read));
+  }
+  pod.mounts.insert(pod.mounts.end(), container.mounts.begin(), container.mounts.end());
+  for (const model::VolumeMount& mount : pod.mounts) {
+    const bool is_known = std::any_of(
+        pod.volumes.begin(), pod.volumes.end(),
+        [&](const json::value& volume) { return kube::text_at(volume, {"name"}) == mount.volume; });
+    if (!is_known) return invalid(fmt::format("mounts: there is no volume '{}'", mount.volume));
+  }
+  return options;
+}
+
 Result<std::vector<json::value>> command_objects(const ports::Action& action,
                                                  const model::Command& command,
                                                  const ObjectOptions& options) {
   auto sets = plan_sets(action, command);
   if (!sets) return sets.error();
-  if (options.pod.image.empty()) {
+  auto all = options_for(command.container, options);
+  if (!all) return all.error();
+  if (all->pod.image.empty() && model::needs_default_image(command)) {
     return invalid("image: none is given; name one in the job or in the pool's pod defaults");
   }
-  return Maker(action, command, options, std::move(*sets)).make();
+  return Maker(action, command, *all, std::move(*sets)).make();
 }
 
 }  // namespace muster::clusters

@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "clusters/kubernetes/pod_asks.h"
 #include "model/command.h"
 #include "model/selector.h"
 #include "ports/cluster.h"
 
 namespace muster::clusters {
-
-/// How firmly pods keep to the planned nodes.
-enum class NodeBinding { Require, Prefer, None };
 
 /// What pods of a pool have unless the job says otherwise.
 struct PodDefaults {
@@ -31,8 +29,8 @@ struct PodDefaults {
   model::Labels labels = {};
   model::Labels annotations = {};
   std::vector<model::Toleration> tolerations = {};
-  std::vector<boost::json::value> volumes = {};        // as Kubernetes writes them
-  std::vector<boost::json::value> volume_mounts = {};  // of every container
+  std::vector<boost::json::value> volumes = {};  // as Kubernetes writes them
+  std::vector<model::VolumeMount> mounts = {};   // of every container
 };
 
 struct ObjectOptions {
@@ -40,8 +38,13 @@ struct ObjectOptions {
   NodeBinding binding = NodeBinding::Require;
   std::string gpu_resource = "nvidia.com/gpu";
   std::string priority_class = "muster";  // "": none
-  std::string epoch = {};                 // of the leader that made them; "": not written
+  std::string server = {};                // whose they are; "": nobody shares the namespace
+  std::string epoch = {};                 // when their maker began; "": not written
 };
+
+/// What holds for the pods of a job: what it says itself, over the defaults. Fault::Invalid if that
+/// is not allowed here.
+Result<ObjectOptions> options_for(const model::Container& container, ObjectOptions defaults);
 
 /// In the order in which they are to be made: first what pods need, then the Jobs by set.
 /// Fault::Invalid if command and placement do not belong together, or no image is known.

@@ -152,6 +152,68 @@ TEST(CommandObjects, DefaultsOfThePoolAreUnderWhatTheJobSays) {
             R"([{"key":"gpu","operator":"Exists","effect":"NoSchedule"}])");
 }
 
+TEST(CommandObjects, AnImageOfTheJobOrOfASetGoesBeforeTheDefault) {
+  model::Command command = command_of(2);
+  command.container.image = "job:1";
+  command.container.pull_policy = "Never";
+  command.container.service_account = "robot";
+  command.container.pull_secrets = {"mine"};
+  command.sets[1].image = "set:1";
+  ObjectOptions options = with_image();
+  options.pod.pull_secrets = {"pool"};
+  const auto objects = made(place({{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}}), command, options);
+  EXPECT_EQ(text_at(container_of(objects[1]), {"image"}), "job:1");
+  EXPECT_EQ(text_at(container_of(objects[2]), {"image"}), "set:1");
+  EXPECT_EQ(text_at(container_of(objects[2]), {"imagePullPolicy"}), "Never");
+  EXPECT_EQ(text_at(pod_of(objects[1]), {"serviceAccountName"}), "robot");
+  EXPECT_EQ(boost::json::serialize(*find(pod_of(objects[1]), {"imagePullSecrets"})),
+            R"([{"name":"pool"},{"name":"mine"}])");
+}
+
+TEST(CommandObjects, VolumesOfTheJobAreThereAndMounted) {
+  model::Command command = command_of(1);
+  command.container.volumes = {R"({"name":"data","hostPath":{"path":"/data"}})"};
+  command.container.mounts = {{"data", "/mnt", "sub", true}};
+  const auto objects = made(place({{0, "n1", "", 0, 0}}), command, with_image());
+  EXPECT_EQ(boost::json::serialize(*find(pod_of(objects[0]), {"volumes"})),
+            R"([{"name":"data","hostPath":{"path":"/data"}}])");
+  EXPECT_EQ(boost::json::serialize(*find(container_of(objects[0]), {"volumeMounts"})),
+            R"([{"name":"data","mountPath":"/mnt","subPath":"sub","readOnly":true}])");
+  command.container.mounts[0].volume = "other";
+  EXPECT_THAT(command_objects(place({{0, "n1", "", 0, 0}}), command, with_image()).error().message,
+              HasSubstr("there is no volume 'other'"));
+}
+
+TEST(CommandObjects, WhatTheJobAsksOfItsNodesReachesTheClustersScheduler) {
+  model::Command command = command_of(1);
+  model::PodShape& pod = command.sets[0].pod;
+  pod.tolerations = {{"team", false, "red", ""}};
+  pod.labels = {{"app", "x"}};
+  pod.requests.extended = {{"rdma/hca", 2}};
+  pod.host_ports = {8080};
+  pod.node_selector = {{"zone", "a"}};
+  pod.required_affinity = {{{{"disk", model::Operator::In, {"ssd"}}}, {}}};
+  pod.spread = {{2, "zone", {{{"app", "x"}}, {}}, false}};
+  const auto bound = made(place({{0, "n1", "", 0, 0}}), command, with_image());
+  EXPECT_EQ(boost::json::serialize(*find(pod_of(bound[0]), {"tolerations"})),
+            R"([{"key":"team","operator":"Equal","value":"red"}])");
+  EXPECT_EQ(text_at(bound[0], {"spec", "template", "metadata", "labels", "app"}), "x");
+  EXPECT_EQ(text_at(container_of(bound[0]), {"resources", "limits", "rdma/hca"}), "2");
+  EXPECT_EQ(boost::json::serialize(*find(container_of(bound[0]), {"ports"})),
+            R"([{"containerPort":8080,"hostPort":8080}])");
+  EXPECT_EQ(find(pod_of(bound[0]), {"nodeSelector"}), nullptr) << "the planned node has it";
+  ObjectOptions options = with_image();
+  options.binding = NodeBinding::Prefer;
+  const auto free = made(place({{0, "n1", "", 0, 0}}), command, options);
+  EXPECT_EQ(text_at(pod_of(free[0]), {"nodeSelector", "zone"}), "a");
+  const std::string affinity = boost::json::serialize(*find(pod_of(free[0]), {"affinity"}));
+  EXPECT_THAT(affinity, HasSubstr(R"("matchExpressions":[{"key":"disk")"));
+  EXPECT_THAT(affinity, HasSubstr(R"("preference":{"matchFields":[{"key":"metadata.name")"));
+  EXPECT_EQ(boost::json::serialize(*find(pod_of(free[0]), {"topologySpreadConstraints"})),
+            R"([{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway",)"
+            R"("labelSelector":{"matchLabels":{"app":"x"}}}])");
+}
+
 TEST(CommandObjects, WhatCannotBeMadeIsRefusedWithTheField) {
   const auto refusal = [](const ports::Action& action, const ObjectOptions& options) {
     const auto objects = command_objects(action, command_of(1), options);

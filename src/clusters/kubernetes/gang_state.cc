@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "clusters/kubernetes/names.h"
 #include "kube/json.h"
+#include "kube/timestamp.h"
 
 namespace muster::clusters {
 
@@ -98,6 +99,10 @@ PodSight pod_sight_of(const json::value& pod) {
   read_owner(pod, sight);
   sight.node = text_at(pod, {"spec", "nodeName"});
   sight.phase = text_at(pod, {"status", "phase"});
+  const auto leaves_by =
+      kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");
+  if (leaves_by) sight.leaves_by = *leaves_by;
+  sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
   for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
     read_container(status, sight);
@@ -114,6 +119,17 @@ PodSight pod_sight_of(const json::value& pod) {
     if (!words.empty()) sight.why = words;
   }
   return sight;
+}
+
+OverduePods overdue_among(const std::vector<PodSight>& pods,
+                          const std::function<bool(const std::string& node)>& is_lost, Time now) {
+  constexpr Duration patience = seconds(30);  // a kubelet may be slow
+  OverduePods overdue;
+  for (const PodSight& pod : pods) {
+    if (!pod.is_deleting || pod.leaves_by.is_never() || now < pod.leaves_by + patience) continue;
+    (!pod.node.empty() && is_lost(pod.node) ? overdue.lost : overdue.stuck).push_back(pod);
+  }
+  return overdue;
 }
 
 GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {

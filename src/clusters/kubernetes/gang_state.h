@@ -3,8 +3,11 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/time.h"
 
 namespace muster::clusters {
 
@@ -36,9 +39,11 @@ struct PodSight {
   std::string phase = {};
   bool is_ready = false;
   bool is_deleting = false;
-  bool is_disrupted = false;  // taken away by others: evicted, preempted, node lost
-  int exit_code = 0;          // of the container that failed; 128 + n when signal n ended it
-  std::string why = {};       // it failed or does not start
+  Time leaves_by = Time::never();  // of one that is deleted: when its grace is over
+  bool is_disrupted = false;       // taken away by others: evicted, preempted, node lost
+  bool is_listed = false;          // its job is a list of objects
+  int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
+  std::string why = {};            // it failed or does not start
 
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };
@@ -51,6 +56,7 @@ enum class GangPhase {
   Succeeded,  // all Jobs are complete
   Failed,     // one has failed by itself
   Disrupted,  // somebody else took a pod or a Job away
+  Partial,    // not all its objects are there: not yet, or not any more
 };
 
 struct GangState {
@@ -60,6 +66,15 @@ struct GangState {
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
 };
+
+/// Of pods that were deleted, those that are still there long after their grace: `lost` on nodes
+/// that are gone or out of service, which will never say that they ended; `stuck` on others.
+struct OverduePods {
+  std::vector<PodSight> lost;
+  std::vector<PodSight> stuck;
+};
+OverduePods overdue_among(const std::vector<PodSight>& pods,
+                          const std::function<bool(const std::string& node)>& is_lost, Time now);
 
 GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods);
 

@@ -36,8 +36,9 @@ std::vector<Sight> values_of(const kube::ObjectStore<Sight>& store, const ports:
 
 class GangWatch::Core {
  public:
-  Core(kube::Client& client, const std::string& ns, GangWatchHandlers handlers)
-      : handlers_(std::move(handlers)) {
+  Core(kube::Client& client, const std::string& ns, std::string selector,
+       GangWatchHandlers handlers)
+      : handlers_(std::move(handlers)), selector_(std::move(selector)) {
     start(0, jobs_, client, kube::resources::jobs(), ns, job_sight_of);
     start(1, pods_, client, kube::resources::pods(), ns, pod_sight_of);
   }
@@ -61,7 +62,10 @@ class GangWatch::Core {
     handlers_.on_change();
   }
   GangState state_of(const ports::Attempt& attempt) const {
-    return gang_state_of(values_of(jobs_->store(), attempt), values_of(pods_->store(), attempt));
+    return gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt));
+  }
+  std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
+    return values_of(pods_->store(), attempt);
   }
 
  private:
@@ -88,26 +92,30 @@ class GangWatch::Core {
     indexes[std::string(by_attempt)] = [](const Sight& sight) {
       return std::vector<std::string>{word_of(attempt_of(sight))};
     };
-    informer.emplace(
-        client,
-        kube::ReflectorOptions{
-            .resource = std::move(resource), .ns = ns, .label_selector = std::string(job_label)},
-        make, std::move(on), std::move(indexes));
+    informer.emplace(client,
+                     kube::ReflectorOptions{
+                         .resource = std::move(resource), .ns = ns, .label_selector = selector_},
+                     make, std::move(on), std::move(indexes));
   }
 
   const GangWatchHandlers handlers_;
+  const std::string selector_;
   std::mutex mutex_;
   std::set<ports::Attempt> touched_;  // guarded by mutex_
   std::optional<kube::Informer<JobSight>> jobs_;
   std::optional<kube::Informer<PodSight>> pods_;
 };
 
-GangWatch::GangWatch(kube::Client& client, const std::string& ns, GangWatchHandlers handlers)
-    : core_(std::make_unique<Core>(client, ns, std::move(handlers))) {}
+GangWatch::GangWatch(kube::Client& client, const std::string& ns, const std::string& selector,
+                     GangWatchHandlers handlers)
+    : core_(std::make_unique<Core>(client, ns, selector, std::move(handlers))) {}
 GangWatch::~GangWatch() { core_->stop(); }
 bool GangWatch::has_synced() const { return core_->has_synced(); }
 std::vector<ports::Attempt> GangWatch::take_touched() { return core_->take_touched(); }
 void GangWatch::touch(const ports::Attempt& attempt) { core_->touch(attempt); }
+std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
+  return core_->pods_of(attempt);
+}
 GangState GangWatch::state_of(const ports::Attempt& attempt) const {
   return core_->state_of(attempt);
 }

@@ -28,7 +28,8 @@ class GangWatch {
   static constexpr std::size_t watches = 2;  // Jobs and pods
 
   /// The client must outlive it.
-  GangWatch(kube::Client& client, const std::string& ns, GangWatchHandlers handlers);
+  GangWatch(kube::Client& client, const std::string& ns, const std::string& selector,
+            GangWatchHandlers handlers);
   ~GangWatch();
 
   /// All Jobs and pods were listed once.
@@ -38,6 +39,7 @@ class GangWatch {
   /// Look at it even if it does not change.
   void touch(const ports::Attempt& attempt);
   GangState state_of(const ports::Attempt& attempt) const;
+  std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;
 
  private:
   class Core;

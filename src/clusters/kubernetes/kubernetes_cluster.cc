@@ -1,9 +1,13 @@
 #include "clusters/kubernetes/kubernetes_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "clusters/clock.h"
+#include "clusters/kubernetes/listed_objects.h"
+#include "clusters/kubernetes/names.h"
 
 namespace muster::clusters {
 
@@ -13,6 +17,7 @@ constexpr Duration pass_pause = milliseconds(200);
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration full_inbox_pause = milliseconds(50);
 constexpr Duration relist_pause = seconds(1);
+constexpr Duration free_pause = seconds(5);
 
 }  // namespace
 
@@ -35,10 +40,13 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       book_(options_.book),
       client_(std::move(client)) {
   const std::string& ns = options_.objects.pod.ns;
-  writer_ = std::make_unique<ObjectWriter>(*client_, ns, options_.objects.priority_class);
+  const std::string& server = options_.objects.server;
+  writer_ = std::make_unique<ObjectWriter>(
+      *client_, ObjectWriter::Place{ns, server, options_.objects.priority_class});
   sight_ = std::make_unique<KubernetesSight>(*client_,
                                              SightOptions{.cluster = options_.name,
                                                           .ns = ns,
+                                                          .server = server,
                                                           .gpus = options_.gpus,
                                                           .silence_max = options_.silence_max,
                                                           .on_change = [this] { wishes_.wake(); },
@@ -52,12 +60,18 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
   handlers.on_found = [this](std::size_t watch, bool has_synced) {
     sight_->found_other(watch, has_synced);
   };
-  gangs_ = std::make_unique<GangWatch>(*client_, ns, std::move(handlers));
+  gangs_ = std::make_unique<GangWatch>(*client_, ns, server_selector(server), std::move(handlers));
+  namespace_ = std::make_unique<NamespaceWatch>(*client_, ns);
+  workloads_ = std::make_unique<WorkloadWatch>(
+      *client_, ns, server_selector(server),
+      [this](const ports::Attempt& attempt) { gangs_->touch(attempt); });
 }
 
 KubernetesCluster::~KubernetesCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
+  namespace_.reset();
+  workloads_.reset();
   gangs_.reset();
   sight_.reset();
   client_.reset();
@@ -76,6 +90,10 @@ void KubernetesCluster::run() {
     if (now >= next_pass_) {
       book_.pass(now);
       next_pass_ = now + pass_pause;
+    }
+    if (now >= next_free_) {
+      free_stuck(now);
+      next_free_ = now + free_pause;
     }
     do_commands(now);
     const bool is_drained = sight_->changes().drain(ports_.inbox);
@@ -141,10 +159,31 @@ void KubernetesCluster::do_wishes(Time now) {
 }
 
 void KubernetesCluster::look_at_gangs(Time now) {
-  if (!gangs_->has_synced()) return;
+  if (!gangs_->has_synced() || !workloads_->has_answered()) return;
   for (const ports::Attempt& attempt : gangs_->take_touched()) {
-    if (book_.knows(attempt)) book_.seen(attempt, gangs_->state_of(attempt), now);
+    if (!book_.knows(attempt)) continue;
+    if (const auto state = state_of(attempt)) book_.seen(attempt, *state, now);
   }
+}
+
+/// A pod of a node that is gone, or marked out of service, is never said to have ended: it is
+/// forced away. Of any other nobody knows whether it still runs: it stays, and what it takes stays
+/// counted.
+void KubernetesCluster::free_stuck(Time now) {
+  const auto is_lost = [this](const std::string& node) { return sight_->is_node_lost(node); };
+  for (const ports::Attempt& attempt : book_.leaving()) {
+    const OverduePods overdue = overdue_among(gangs_->pods_of(attempt), is_lost, now);
+    for (const PodSight& pod : overdue.lost) writer_->force_away(pod.name, pod.uid);
+  }
+}
+
+/// None: it is not known yet.
+std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attempt) const {
+  const std::vector<PodSight> pods = gangs_->pods_of(attempt);
+  auto state = workloads_->state_of(attempt, pods);
+  const bool is_listed =
+      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_listed; });
+  return state || is_listed ? state : gangs_->state_of(attempt);
 }
 
 void KubernetesCluster::do_commands(Time now) {
@@ -211,15 +250,52 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
     return book_.made(attempt, is_open ? Making::Unavailable : Making::Refused,
                       command.error().message, now);
   }
-  auto objects = command_objects(node.mapped(), **command, options_.objects);
-  if (!objects) return book_.made(attempt, Making::Refused, objects.error().message, now);
-  ++promised_;
-  writer_->make(std::move(*objects), [this, attempt](MadeObjects made) {
+  const ObjectOptions options = objects_for((*command)->pool);
+  const auto done = [this, attempt](MadeObjects made) {
     answer([this, attempt, made = std::move(made)] {
       book_.made(attempt, made.how, made.reason, wall_now());
       gangs_->touch(attempt);  // what was seen meanwhile was not looked at
     });
-  });
+  };
+  if (!(*command)->objects.empty()) {
+    auto listed = listed_objects(node.mapped(), **command, options);
+    if (!listed) return book_.made(attempt, Making::Refused, listed.error().message, now);
+    std::vector<PodsAsked> pods;
+    for (const manifest::PodTemplate& one : listed->templates)
+      pods.push_back({*manifest::at(listed->objects[one.object], one.path), one.count});
+    if (!is_allowed(attempt, std::move(pods), listed->objects, now)) return;
+    ++promised_;
+    return writer_->make(std::move(*listed), done);
+  }
+  auto objects = command_objects(node.mapped(), **command, options);
+  if (!objects) return book_.made(attempt, Making::Refused, objects.error().message, now);
+  if (!is_allowed(attempt, pods_of_jobs(*objects), *objects, now)) return;
+  ++promised_;
+  writer_->make(std::move(*objects), done);
+}
+
+bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
+                                   const std::vector<boost::json::value>& objects, Time now) {
+  const NamespaceRules rules = namespace_->rules();
+  if (rules.limits.empty() && rules.quotas.empty()) return true;
+  const Status fits = check_namespace(rules, std::move(pods), counted(objects));
+  if (fits) return true;
+  const bool is_final = fits.error().fault == Fault::Invalid;
+  book_.made(attempt, is_final ? AttemptBook::Making::Refused : AttemptBook::Making::NotNow,
+             fmt::format("namespace {}: {}", options_.objects.pod.ns, fits.error().message), now);
+  return false;
+}
+
+/// Of a fleet pool the first pool in this cluster.
+ObjectOptions KubernetesCluster::objects_for(const std::string& pool) const {
+  ObjectOptions options = options_.objects;
+  const auto is_it = [&](const PoolObjects& one) {
+    return one.pool == pool ||
+           std::find(one.fleet_pools.begin(), one.fleet_pools.end(), pool) != one.fleet_pools.end();
+  };
+  const auto found = std::find_if(options_.pools.begin(), options_.pools.end(), is_it);
+  if (!pool.empty() && found != options_.pools.end()) options.pod = found->pod;
+  return options;
 }
 
 void KubernetesCluster::remove(const ports::Attempt& attempt) {

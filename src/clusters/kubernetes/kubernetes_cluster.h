@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -29,9 +30,11 @@
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/gang_watch.h"
+#include "clusters/kubernetes/namespace_watch.h"
 #include "clusters/kubernetes/node_model.h"
 #include "clusters/kubernetes/object_writer.h"
 #include "clusters/kubernetes/sight.h"
+#include "clusters/kubernetes/workload_watch.h"
 #include "clusters/outgoing.h"
 #include "clusters/wishes.h"
 #include "kube/access.h"
@@ -42,10 +45,18 @@
 
 namespace muster::clusters {
 
+/// What pods sent to a pool have, over the cluster's own defaults.
+struct PoolObjects {
+  std::string pool;
+  std::vector<std::string> fleet_pools;  // that it belongs to
+  PodDefaults pod;
+};
+
 struct KubernetesOptions {
   std::string name = {};  // of the cluster
   kube::Access access = {};
   ObjectOptions objects = {};  // objects.pod.ns is where everything is made
+  std::vector<PoolObjects> pools = {};
   GpuNaming gpus = {};
   BookOptions book = {};
   Duration silence_max = seconds(15);  // then it is said to be unreachable
@@ -78,7 +89,9 @@ class KubernetesCluster : public ports::Cluster {
   void do_wishes(Time now);
   void look_at_gangs(Time now);
   void do_commands(Time now);
+  void free_stuck(Time now);
   bool is_done();
+  std::optional<GangState> state_of(const ports::Attempt& attempt) const;
   /// From the I/O thread: an answer that was promised has come.
   void answer(std::function<void()> function);
 
@@ -86,6 +99,10 @@ class KubernetesCluster : public ports::Cluster {
   void end_relist(const std::vector<ports::Expected>& expected, ObjectWriter::Attempts found);
   void act(const ports::Action& action, Time now);
   void make(const ports::Attempt& attempt, Time now);
+  /// False: the namespace does not allow it, and the book knows.
+  bool is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
+                  const std::vector<boost::json::value>& objects, Time now);
+  ObjectOptions objects_for(const std::string& pool) const;
   void remove(const ports::Attempt& attempt);
   void confirm(const ports::Attempt& attempt);
 
@@ -104,12 +121,15 @@ class KubernetesCluster : public ports::Cluster {
   bool is_relisting_ = false;
   Time relist_not_before_;
   Time next_pass_;
+  Time next_free_;
 
   // The client goes first: with it the last callback.
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
   std::unique_ptr<GangWatch> gangs_;
+  std::unique_ptr<WorkloadWatch> workloads_;
+  std::unique_ptr<NamespaceWatch> namespace_;
   std::thread thread_;
 };
 

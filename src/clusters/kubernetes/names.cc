@@ -57,9 +57,15 @@ std::string label_value(std::string_view text) {
   return with_hash(std::move(value), text, label_max);
 }
 
-std::string attempt_selector(const ports::Attempt& attempt) {
-  return fmt::format("{}={},{}={}", job_label, label_value(attempt.job), attempt_label,
-                     attempt.number);
+std::string server_selector(const std::string& server) {
+  if (server.empty()) return std::string(job_label);
+  return fmt::format("{},{}={}", job_label, server_label, server);
+}
+
+std::string attempt_selector(const ports::Attempt& attempt, const std::string& server) {
+  const std::string selector = fmt::format("{}={},{}={}", job_label, label_value(attempt.job),
+                                           attempt_label, attempt.number);
+  return server.empty() ? selector : fmt::format("{},{}={}", selector, server_label, server);
 }
 
 }  // namespace muster::clusters

@@ -9,8 +9,10 @@
 
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
+#include "kube/discovery.h"
 #include "kube/json.h"
 #include "kube/requests.h"
+#include "manifest/pod_sets.h"
 
 namespace muster::clusters {
 
@@ -70,8 +72,12 @@ json::value priority_class_object(const std::string& name) {
 }
 
 struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
-  Core(kube::Client& c, std::string n, std::string p)
-      : client(c), ns(std::move(n)), priority_class(std::move(p)) {}
+  Core(kube::Client& c, Place p)
+      : client(c),
+        ns(std::move(p.ns)),
+        server(std::move(p.server)),
+        priority_class(std::move(p.priority_class)),
+        kinds(c) {}
 
   using OnMade = std::function<void(MadeObjects)>;
   using Objects = std::shared_ptr<const std::vector<json::value>>;
@@ -87,6 +93,93 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
             return done(judge_refusal(made.error()));
           }
           self->make_from(index + 1, objects, done);
+        });
+  }
+
+  // ---- lists of objects
+
+  struct ListInWork {
+    ListedObjects listed;
+    std::vector<kube::Resource> resources;  // of the objects, as they become known
+    OnMade done;
+  };
+  using List = std::shared_ptr<ListInWork>;
+
+  void find_kinds(const List& list) {
+    const std::size_t index = list->resources.size();
+    if (index == list->listed.objects.size()) return make_root(list);
+    const json::value& object = list->listed.objects[index];
+    const std::string version(kube::text_at(object, {"apiVersion"}));
+    const std::string kind(kube::text_at(object, {"kind"}));
+    kinds.find_later(
+        version, kind,
+        [self = shared_from_this(), list, version, kind](const Reply<kube::Resource>& found) {
+          const json::value& about = list->listed.objects[list->resources.size()];
+          if (!found && found.error().is_not_found()) {
+            return list->done(
+                {Making::Refused, fmt::format("{}: this cluster has no kind {} of {}",
+                                              manifest::title_of(about), kind, version)});
+          }
+          if (!found) return list->done(judge_refusal(found.error()));
+          if (!found->is_namespaced) {
+            return list->done(
+                {Making::Refused,
+                 fmt::format("{}: it belongs to no namespace, and a job makes objects "
+                             "in its own only",
+                             manifest::title_of(about))});
+          }
+          list->resources.push_back(*found);
+          self->find_kinds(list);
+        });
+  }
+
+  void make_root(const List& list) {
+    std::vector<kube::Resource> of_workloads;
+    for (std::size_t i = 0; i < list->resources.size(); ++i) {
+      if (list->listed.makes_pods[i]) of_workloads.push_back(list->resources[i]);
+    }
+    put_kinds(list->listed.root, of_workloads);
+    create_or_meet(kube::resources::config_maps(), list->listed.root,
+                   [self = shared_from_this(), list](const Reply<json::value>& root,
+                                                     const std::string& clash) {
+                     if (!root) return list->done(judge_refusal(root.error()));
+                     if (!clash.empty()) return list->done({Making::Refused, clash});
+                     if (kube::find(*root, {"metadata", "deletionTimestamp"}) != nullptr)
+                       return list->done({Making::NotNow, "its last objects are being deleted"});
+                     for (json::value& object : list->listed.objects) put_owner(object, *root);
+                     self->make_listed(0, list);
+                   });
+  }
+
+  void make_listed(std::size_t index, const List& list) {
+    if (index == list->listed.objects.size()) return list->done({});
+    create_or_meet(list->resources[index], list->listed.objects[index],
+                   [self = shared_from_this(), index, list](const Reply<json::value>& made,
+                                                            const std::string& clash) {
+                     if (!made) return list->done(judge_refusal(made.error()));
+                     if (!clash.empty()) return list->done({Making::Refused, clash});
+                     self->make_listed(index + 1, list);
+                   });
+  }
+
+  /// The object as it is then; with a clash, that of somebody else.
+  using OnMet = std::function<void(const Reply<json::value>& object, const std::string& clash)>;
+  void create_or_meet(const kube::Resource& resource, const json::value& object,
+                      const OnMet& then) {
+    client.send_later(
+        kube::create_request(resource, ns, object, {.field_manager = field_manager}),
+        [self = shared_from_this(), resource, &object, then](const Reply<json::value>& made) {
+          if (made || !made.error().is_already_exists()) return then(made, "");
+          self->client.send_later(
+              kube::get_request(resource, self->ns, kube::name_of(object)),
+              [self, &object, then](const Reply<json::value>& there) {
+                const bool is_clash = there && !is_same_attempt(*there, object);
+                then(there, is_clash
+                                ? fmt::format("{}: there is one in namespace {} that is not of "
+                                              "this job; choose another name",
+                                              manifest::title_of(object), self->ns)
+                                : "");
+              });
         });
   }
 
@@ -114,14 +207,16 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   void remove_from(std::size_t index, const std::string& selector,
                    const std::function<void()>& done) {
-    const std::array<kube::Resource, 4> kinds = {kube::resources::jobs(), kube::resources::pods(),
-                                                 services(), kube::resources::secrets()};
-    if (index == kinds.size()) return done();
+    const std::array<kube::Resource, 5> all = {kube::resources::config_maps(),
+                                               kube::resources::jobs(), kube::resources::pods(),
+                                               services(), kube::resources::secrets()};
+    if (index == all.size()) return done();
     kube::DeleteOptions options;
-    // The Job stays until its pods are gone, and makes no others meanwhile.
-    if (index == 0) options.propagation = "Foreground";
+    // The root stays until all that it owns is gone; a Job until its pods are, and makes no others
+    // meanwhile.
+    if (index <= 1) options.propagation = "Foreground";
     client.send_later(
-        kube::delete_collection_request(kinds.at(index), ns, {.label_selector = selector}, options),
+        kube::delete_collection_request(all.at(index), ns, {.label_selector = selector}, options),
         [self = shared_from_this(), index, selector, done](const Reply<json::value>& deleted) {
           if (!deleted && is_open(deleted.error())) return done();
           self->remove_from(index + 1, selector, done);
@@ -137,13 +232,33 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   kube::Client& client;
   const std::string ns;
+  const std::string server;
   const std::string priority_class;
+  kube::RestMapper kinds;
   std::atomic<bool> has_priority_class{false};
 };
 
-ObjectWriter::ObjectWriter(kube::Client& client, std::string ns, std::string priority_class)
-    : core_(std::make_shared<Core>(client, std::move(ns), std::move(priority_class))) {}
+ObjectWriter::ObjectWriter(kube::Client& client, Place place)
+    : core_(std::make_shared<Core>(client, std::move(place))) {}
 ObjectWriter::~ObjectWriter() = default;
+
+void ObjectWriter::make(ListedObjects listed, std::function<void(MadeObjects)> done) {
+  auto list = std::make_shared<Core::ListInWork>();
+  list->listed = std::move(listed);
+  list->done = std::move(done);
+  core_->need_priority_class([core = core_, list](const std::optional<MadeObjects>& refused) {
+    if (refused) return list->done(*refused);
+    core->find_kinds(list);
+  });
+}
+
+void ObjectWriter::force_away(const std::string& pod, const std::string& uid) {
+  kube::DeleteOptions options;
+  options.uid = uid;
+  options.grace_seconds = 0;
+  core_->client.send_later(kube::delete_request(kube::resources::pods(), core_->ns, pod, options),
+                           [](const Reply<json::value>&) {});
+}
 
 void ObjectWriter::make(std::vector<json::value> objects, std::function<void(MadeObjects)> done) {
   auto shared = std::make_shared<const std::vector<json::value>>(std::move(objects));
@@ -155,44 +270,70 @@ void ObjectWriter::make(std::vector<json::value> objects, std::function<void(Mad
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void()> done) {
-  core_->remove_from(0, attempt_selector(attempt), done);
+  core_->remove_from(0, attempt_selector(attempt, core_->server), done);
 }
 
 void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done) {
-  const std::string selector = attempt_selector(attempt);
-  // Jobs before pods: when there is no Job any more, nobody makes pods.
-  core_->list(kube::resources::jobs(), selector, 1,
-              [core = core_, selector, done = std::move(done)](const Reply<json::value>& jobs) {
-                if (!jobs || !kube::items_at(*jobs, {"items"}).empty()) return done(false);
-                core->list(kube::resources::pods(), selector, 1,
-                           [done](const Reply<json::value>& pods) {
-                             done(pods && kube::items_at(*pods, {"items"}).empty());
-                           });
-              });
-}
-
-void ObjectWriter::find_attempts(std::function<void(Attempts)> done) {
-  const auto add = [](const json::value& list, std::set<ports::Attempt>& into) {
-    for (const json::value& item : kube::items_at(list, {"items"})) {
-      const JobSight sight = job_sight_of(item);  // pods are labelled as their Jobs are
-      if (!sight.job.empty()) into.insert({sight.job, sight.attempt});
-    }
+  const std::string selector = attempt_selector(attempt, core_->server);
+  const auto is_empty = [](const Reply<json::value>& list) {
+    return list && kube::items_at(*list, {"items"}).empty();
   };
-  const std::string selector(job_label);
+  // Owners before pods: when there is none any more, nobody makes pods.
   core_->list(
-      kube::resources::jobs(), selector, 0,
-      [core = core_, selector, add, done = std::move(done)](const Reply<json::value>& jobs) {
-        if (!jobs) return done(jobs.error());
-        std::set<ports::Attempt> found;
-        add(*jobs, found);
-        core->list(kube::resources::pods(), selector, 0,
-                   [found, add, done](const Reply<json::value>& pods) {
-                     if (!pods) return done(pods.error());
-                     std::set<ports::Attempt> all = found;
-                     add(*pods, all);
-                     done(std::move(all));
+      kube::resources::config_maps(), selector, 1,
+      [core = core_, selector, is_empty, done = std::move(done)](const Reply<json::value>& roots) {
+        // Whoever may not look for roots could not make any.
+        if (!is_empty(roots) && (roots || !roots.error().is_forbidden())) return done(false);
+        core->list(kube::resources::jobs(), selector, 1,
+                   [core, selector, is_empty, done](const Reply<json::value>& jobs) {
+                     if (!is_empty(jobs)) return done(false);
+                     core->list(kube::resources::pods(), selector, 1,
+                                [is_empty, done](const Reply<json::value>& pods) {
+                                  done(is_empty(pods));
+                                });
                    });
       });
+}
+
+namespace {
+
+/// Lists one kind after the other, and collects.
+struct AttemptSearch : std::enable_shared_from_this<AttemptSearch> {
+  std::function<void(const kube::Resource&, std::function<void(const Reply<json::value>&)>)> list;
+  std::function<void(ObjectWriter::Attempts)> done;
+  std::set<ports::Attempt> found;
+
+  void look(std::size_t index) {
+    const std::array<kube::Resource, 3> kinds = {kube::resources::jobs(), kube::resources::pods(),
+                                                 kube::resources::config_maps()};
+    if (index == kinds.size()) return done(std::move(found));
+    const bool may_be_forbidden = index == 2;  // roots, which not everybody needs
+    list(kinds.at(index),
+         [self = shared_from_this(), index, may_be_forbidden](const Reply<json::value>& answer) {
+           if (!answer && !(may_be_forbidden && answer.error().is_forbidden()))
+             return self->done(answer.error());
+           if (answer) self->add(*answer);
+           self->look(index + 1);
+         });
+  }
+  void add(const json::value& list_of_objects) {
+    for (const json::value& item : kube::items_at(list_of_objects, {"items"})) {
+      const JobSight sight = job_sight_of(item);  // all are labelled as Jobs are
+      if (!sight.job.empty()) found.insert({sight.job, sight.attempt});
+    }
+  }
+};
+
+}  // namespace
+
+void ObjectWriter::find_attempts(std::function<void(Attempts)> done) {
+  auto search = std::make_shared<AttemptSearch>();
+  search->list = [core = core_](const kube::Resource& resource,
+                                std::function<void(const Reply<json::value>&)> then) {
+    core->list(resource, server_selector(core->server), 0, then);
+  };
+  search->done = std::move(done);
+  search->look(0);
 }
 
 }  // namespace muster::clusters

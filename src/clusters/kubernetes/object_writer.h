@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "clusters/kubernetes/attempt_book.h"
+#include "clusters/kubernetes/listed_objects.h"
 #include "kube/client.h"
 #include "ports/cluster.h"
 
@@ -31,20 +32,30 @@ boost::json::value priority_class_object(const std::string& name);
 
 class ObjectWriter {
  public:
-  /// The client must outlive it. Without a name no priority class is made.
-  ObjectWriter(kube::Client& client, std::string ns, std::string priority_class);
+  struct Place {
+    std::string ns = {};
+    std::string server = {};          // whose objects it makes, finds and deletes; "": everybody's
+    std::string priority_class = {};  // "": none is made
+  };
+  /// The client must outlive it.
+  ObjectWriter(kube::Client& client, Place place);
   ~ObjectWriter();
 
   /// One after the other; those that are there already are fine. The priority class first, if this
   /// writer has not seen it yet.
   void make(std::vector<boost::json::value> objects, std::function<void(MadeObjects)> done);
-  /// Deletes all that carries the attempt's labels, Jobs first, pods with their own grace. What
-  /// fails is met by whoever asks whether it is gone.
+  /// The same of a list of objects, which the root owns. A name that is taken by somebody else's
+  /// object is refused.
+  void make(ListedObjects listed, std::function<void(MadeObjects)> done);
+  /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
+  /// grace. What fails is met by whoever asks whether it is gone.
   void remove(const ports::Attempt& attempt, std::function<void()> done);
-  /// Whether the cluster, asked for its newest state, has neither Jobs nor pods of it. False when
-  /// it does not answer.
+  /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
+  /// False when it does not answer.
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
-  /// All attempts that have Jobs or pods, from the newest state.
+  /// Deletes a pod without waiting for its node, unless it is another one by now.
+  void force_away(const std::string& pod, const std::string& uid);
+  /// All attempts that have Jobs, pods or a root, from the newest state.
   using Attempts = kube::Reply<std::set<ports::Attempt>>;
   void find_attempts(std::function<void(Attempts)> done);
 

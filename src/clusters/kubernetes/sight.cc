@@ -65,6 +65,15 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     return is_unreachable_ ? problem_ : "";
   }
 
+  bool is_node_lost(const std::string& name) const {
+    if (!is_complete()) return false;
+    const auto node = nodes_->store().get(name);
+    return node == nullptr ||
+           std::any_of(node->taints.begin(), node->taints.end(), [](const model::Taint& taint) {
+             return taint.key == "node.kubernetes.io/out-of-service";
+           });
+  }
+
   void say_everything() {
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
@@ -138,7 +147,10 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   SeenPod seen_pod(const json::value& pod) const {
     SeenPod seen{std::string(kube::uid_of(pod)), nullptr};
-    const bool is_ours = map_has(pod, job_label) && kube::namespace_of(pod) == options_.ns;
+    const bool is_ours =
+        map_has(pod, job_label) && kube::namespace_of(pod) == options_.ns &&
+        (options_.server.empty() ||
+         kube::text_at(pod, {"metadata", "labels", server_label}) == options_.server);
     if (is_ours) return seen;
     if (auto foreign = foreign_pod_of(pod, options_.gpus)) {
       seen.foreign = std::make_unique<const model::ForeignPod>(std::move(*foreign));
@@ -251,6 +263,9 @@ void KubernetesSight::lost_other(std::size_t index, const std::string& why) {
 }
 void KubernetesSight::found_other(std::size_t index, bool has_synced) {
   core_->found_other(index, has_synced);
+}
+bool KubernetesSight::is_node_lost(const std::string& node) const {
+  return core_->is_node_lost(node);
 }
 void KubernetesSight::say_everything() { core_->say_everything(); }
 

@@ -20,7 +20,8 @@ namespace muster::clusters {
 
 struct SightOptions {
   std::string cluster = {};
-  std::string ns = {};  // where Muster's pods are ours; elsewhere they are of another server
+  std::string ns = {};      // where Muster's pods are ours; elsewhere they are of another server
+  std::string server = {};  // of several in one namespace, this one; "": there is no other
   GpuNaming gpus = {};
   /// A cluster is said to be unreachable when it has not been heard of for so long.
   Duration silence_max = seconds(15);
@@ -43,6 +44,8 @@ class KubernetesSight {
   // Of the watch `index` of others, from any thread.
   void lost_other(std::size_t index, const std::string& why);
   void found_other(std::size_t index, bool has_synced);
+  /// Whether a node is gone, or marked out of service: what ran there runs no more.
+  bool is_node_lost(const std::string& node) const;
   /// Puts everything into changes() again: health, nodes, pods.
   void say_everything();
 

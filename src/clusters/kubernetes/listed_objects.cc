@@ -1,0 +1,263 @@
+#include "clusters/kubernetes/listed_objects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "clusters/job_environment.h"
+#include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/pod_asks.h"
+#include "kube/json.h"
+#include "manifest/pod_sets.h"
+
+namespace muster::clusters {
+
+namespace {
+
+namespace json = boost::json;
+using kube::find;
+using kube::items_at;
+using kube::map_at;
+using kube::set_at;
+using kube::text_at;
+
+json::string text(std::string_view from) { return json::string(from.data(), from.size()); }
+
+/// What a server wrote when the object was exported.
+constexpr std::string_view of_the_server[] = {
+    "uid",           "resourceVersion", "generation",       "creationTimestamp",
+    "managedFields", "selfLink",        "deletionTimestamp"};
+
+class ListMaker {
+ public:
+  ListMaker(const ports::Action& action, const model::Command& command,
+            const ObjectOptions& options, manifest::ObjectList list)
+      : attempt_(action.attempt), command_(command), options_(options), list_(std::move(list)) {
+    for (const model::PodPlace& place : action.pods) nodes_[place.set].insert(place.node);
+    pods_ = static_cast<std::int64_t>(action.pods.size());
+    for (const manifest::PodTemplate& one : list_.templates) workloads_.insert(one.object);
+  }
+
+  Result<ListedObjects> make() {
+    ListedObjects made;
+    made.root = root();
+    for (std::size_t i = 0; i < list_.templates.size(); ++i) {
+      const manifest::PodTemplate& one = list_.templates[i];
+      put_into_template(*manifest::at(list_.objects[one.object], one.path), i);
+    }
+    for (std::size_t i = 0; i < list_.objects.size(); ++i) {
+      json::value& object = list_.objects[i];
+      const std::string_view ns = kube::namespace_of(object);
+      if (!ns.empty() && ns != options_.pod.ns) {
+        return invalid(
+            fmt::format("{}: its namespace is '{}', jobs of this cluster are made in '{}'",
+                        manifest::title_of(object), ns, options_.pod.ns));
+      }
+      put_into_object(object, i);
+      made.makes_pods.push_back(workloads_.contains(i));
+    }
+    made.objects = std::move(list_.objects);
+    made.templates = std::move(list_.templates);
+    return made;
+  }
+
+ private:
+  void put_marks(json::value& metadata_of, const std::string& set) const {
+    json::object labels = map_at(metadata_of, {"metadata", "labels"});
+    for (const auto& [name, value] : options_.pod.labels) labels.emplace(name, text(value));
+    labels[job_label] = text(label_value(attempt_.job));
+    labels[attempt_label] = text(std::to_string(attempt_.number));
+    if (!options_.server.empty()) labels[server_label] = text(options_.server);
+    if (!set.empty()) labels[set_label] = text(label_value(set));
+    set_at(metadata_of, {"metadata", "labels"}, std::move(labels));
+    json::object notes = map_at(metadata_of, {"metadata", "annotations"});
+    for (const auto& [name, value] : options_.pod.annotations) notes.emplace(name, text(value));
+    notes[job_annotation] = text(attempt_.job);
+    notes[workloads_annotation] = text(std::to_string(workloads_.size()));
+    if (!options_.epoch.empty()) notes[epoch_annotation] = text(options_.epoch);
+    set_at(metadata_of, {"metadata", "annotations"}, std::move(notes));
+  }
+
+  json::value root() const {
+    json::value made = json::object();
+    set_at(made, {"apiVersion"}, "v1");
+    set_at(made, {"kind"}, "ConfigMap");
+    set_at(made, {"metadata", "name"}, text(object_name(attempt_, "")));
+    set_at(made, {"metadata", "namespace"}, text(options_.pod.ns));
+    put_marks(made, "");
+    set_at(made, {"data", "name"}, text(command_.name));
+    set_at(made, {"data", "user"}, text(command_.user));
+    set_at(made, {"data", "pods"}, text(std::to_string(pods_)));
+    return made;
+  }
+
+  /// The name stays as it was given. One that a server would make up is made up here, the same each
+  /// time, so that creating twice meets the first.
+  void put_into_object(json::value& object, std::size_t index) const {
+    json::object& metadata = object.at("metadata").as_object();
+    for (const std::string_view key : of_the_server) metadata.erase(key);
+    object.as_object().erase("status");
+    if (kube::name_of(object).empty()) {
+      const std::string prefix(text_at(object, {"metadata", "generateName"}).substr(0, 50));
+      const auto hash = Hasher().add(attempt_.job).add(attempt_.number).add(index).value();
+      metadata["name"] = text(fmt::format("{}{:08x}", prefix, static_cast<std::uint32_t>(hash)));
+      metadata.erase("generateName");
+    }
+    metadata["namespace"] = text(options_.pod.ns);
+    std::string set;  // a Pod is its own template, which has one already
+    if (const json::value* known = find(object, {"metadata", "labels", set_label}))
+      set = known->is_string() ? std::string(known->get_string()) : "";
+    put_marks(object, set);
+    if (workloads_.contains(index))
+      set_at(object, {"metadata", "annotations", makes_pods_annotation}, "true");
+    // Muster decides when it starts: now.
+    if (find(object, {"spec", "suspend"}) != nullptr) set_at(object, {"spec", "suspend"}, false);
+    if (find(object, {"spec", "runPolicy", "suspend"}) != nullptr)
+      set_at(object, {"spec", "runPolicy", "suspend"}, false);
+  }
+
+  void put_into_template(json::value& pod, std::size_t index) {
+    put_marks(pod, list_.templates[index].set);
+    json::value& spec = pod.at("spec");
+    const PodDefaults& defaults = options_.pod;
+    const auto put_missing = [&](std::string_view key, const std::string& value) {
+      if (!value.empty() && find(spec, {key}) == nullptr) set_at(spec, {key}, text(value));
+    };
+    put_missing("serviceAccountName", defaults.service_account);
+    put_missing("runtimeClassName", defaults.runtime_class);
+    put_missing("schedulerName", defaults.scheduler_name);
+    if (!options_.priority_class.empty()) {
+      set_at(spec, {"priorityClassName"}, text(options_.priority_class));
+      spec.as_object().erase("priority");  // of a class that is not this one
+    }
+    json::array secrets = items_at(spec, {"imagePullSecrets"});
+    for (const std::string& name : defaults.pull_secrets)
+      secrets.push_back(json::object({{"name", text(name)}}));
+    if (!secrets.empty()) set_at(spec, {"imagePullSecrets"}, std::move(secrets));
+    json::array tolerations = items_at(spec, {"tolerations"});
+    for (const model::Toleration& one : defaults.tolerations) tolerations.push_back(to_json(one));
+    if (!tolerations.empty()) set_at(spec, {"tolerations"}, std::move(tolerations));
+    put_environment(spec, list_.templates[index].set);
+    bind_to_nodes(spec, nodes_[static_cast<std::uint32_t>(index)], options_.binding);
+  }
+
+  /// What a container says itself stays.
+  void put_environment(json::value& spec, const std::string& set) const {
+    model::Environment all = options_.pod.environment;
+    add_job(all, attempt_, command_, set);
+    for (const std::string_view key : {"initContainers", "containers"}) {
+      json::array containers = items_at(spec, {key});
+      for (json::value& container : containers) {
+        json::array env = items_at(container, {"env"});
+        std::set<std::string, std::less<>> known;
+        for (const json::value& one : env) known.emplace(text_at(one, {"name"}));
+        for (const auto& [name, value] : all) {
+          if (!known.contains(name))
+            env.push_back(json::object({{"name", text(name)}, {"value", text(value)}}));
+        }
+        set_at(container, {"env"}, std::move(env));
+      }
+      if (!containers.empty()) set_at(spec, {key}, std::move(containers));
+    }
+  }
+
+  const ports::Attempt& attempt_;
+  const model::Command& command_;
+  const ObjectOptions& options_;
+  manifest::ObjectList list_;
+  std::map<std::uint32_t, std::set<std::string>> nodes_;  // by set
+  std::set<std::size_t> workloads_;                       // objects with templates
+  std::int64_t pods_ = 0;
+};
+
+}  // namespace
+
+Result<ListedObjects> listed_objects(const ports::Action& action, const model::Command& command,
+                                     const ObjectOptions& options) {
+  json::error_code wrong;
+  const json::value read = json::parse(command.objects, wrong);
+  if (wrong) return invalid("objects: not JSON: " + wrong.message());
+  auto list = manifest::read_objects(read);
+  if (!list) return list.error();
+  auto all = options_for(command.container, options);
+  if (!all) return all.error();
+  for (const model::PodPlace& place : action.pods) {
+    if (place.set >= list->templates.size()) {
+      return invalid(fmt::format("sets: the placement has a pod of set {}, the objects have {}",
+                                 place.set, list->templates.size()));
+    }
+  }
+  return ListMaker(action, command, *all, std::move(*list)).make();
+}
+
+void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
+  json::array all;
+  std::set<std::string> seen;
+  for (const kube::Resource& kind : kinds) {
+    if (!seen.insert(kind.api_version() + " " + kind.kind).second) continue;
+    all.push_back(json::object({{"apiVersion", text(kind.api_version())},
+                                {"kind", text(kind.kind)},
+                                {"plural", text(kind.plural)}}));
+  }
+  set_at(root, {"data", "kinds"}, text(json::serialize(all)));
+}
+
+void put_owner(json::value& object, const json::value& made_root) {
+  json::array owners = items_at(object, {"metadata", "ownerReferences"});
+  json::value owner = json::object({{"apiVersion", "v1"},
+                                    {"kind", "ConfigMap"},
+                                    {"name", text(kube::name_of(made_root))},
+                                    {"uid", text(kube::uid_of(made_root))},
+                                    {"blockOwnerDeletion", true}});
+  owners.push_back(std::move(owner));
+  set_at(object, {"metadata", "ownerReferences"}, std::move(owners));
+}
+
+bool is_same_attempt(const json::value& there, const json::value& ours) {
+  for (const std::string_view label : {job_label, attempt_label, server_label}) {
+    if (text_at(there, {"metadata", "labels", label}) !=
+        text_at(ours, {"metadata", "labels", label}))
+      return false;
+  }
+  return true;
+}
+
+RootSight root_sight_of(const json::value& config_map) {
+  RootSight sight;
+  sight.job = text_at(config_map, {"metadata", "annotations", job_annotation});
+  sight.name = kube::name_of(config_map);
+  sight.uid = kube::uid_of(config_map);
+  sight.is_deleting = find(config_map, {"metadata", "deletionTimestamp"}) != nullptr;
+  const auto number = [&](std::string_view digits) {
+    const auto read = parse_int(digits, "", 0, 0xffffffff);
+    return read ? *read : 0;
+  };
+  sight.attempt = static_cast<std::uint32_t>(
+      number(text_at(config_map, {"metadata", "labels", attempt_label})));
+  sight.workloads = static_cast<std::size_t>(
+      number(text_at(config_map, {"metadata", "annotations", workloads_annotation})));
+  sight.pods = number(text_at(config_map, {"data", "pods"}));
+  json::error_code wrong;
+  const json::value kinds = json::parse(text_at(config_map, {"data", "kinds"}), wrong);
+  if (wrong || !kinds.is_array()) return sight;
+  for (const json::value& one : kinds.get_array()) {
+    const auto version = kube::parse_group_version(text_at(one, {"apiVersion"}));
+    kube::Resource& resource = sight.kinds.emplace_back();
+    resource.group = version.group;
+    resource.version = version.version;
+    resource.plural = text_at(one, {"plural"});
+    resource.kind = text_at(one, {"kind"});
+  }
+  return sight;
+}
+
+}  // namespace muster::clusters

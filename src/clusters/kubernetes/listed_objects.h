@@ -1,0 +1,53 @@
+// A job that is a list of Kubernetes objects, ready to be made: as its owner wrote them, with
+// Muster's labels on everything, the planned nodes in the pod templates, and one root object that
+// owns all, so that whatever their controllers make of them goes when the root goes. Pure; the same
+// input gives the same objects.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "clusters/kubernetes/command_objects.h"
+#include "kube/resource.h"
+#include "manifest/pod_sets.h"
+#include "model/command.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// What the root says of its attempt, for whoever finds it.
+struct RootSight {
+  std::string job = {};
+  std::uint32_t attempt = 0;
+  std::string name = {};
+  std::string uid = {};
+  std::size_t workloads = 0;               // objects that make pods
+  std::int64_t pods = 0;                   // that must be ready
+  std::vector<kube::Resource> kinds = {};  // of the workloads
+  bool is_deleting = false;
+};
+RootSight root_sight_of(const boost::json::value& config_map);
+
+struct ListedObjects {
+  boost::json::value root = {};  // a ConfigMap
+  std::vector<boost::json::value> objects = {};
+  std::vector<bool> makes_pods = {};  // of each object
+  std::vector<manifest::PodTemplate> templates = {};
+};
+
+/// Fault::Invalid if the list does not read, does not belong to the placement, or wants something
+/// that is not possible here (another namespace).
+Result<ListedObjects> listed_objects(const ports::Action& action, const model::Command& command,
+                                     const ObjectOptions& options);
+
+/// The root with the kinds of its workloads, each once.
+void put_kinds(boost::json::value& root, const std::vector<kube::Resource>& kinds);
+/// The object as a part of what the root owns.
+void put_owner(boost::json::value& object, const boost::json::value& made_root);
+/// Whether an object in the cluster belongs to the attempt of the other.
+bool is_same_attempt(const boost::json::value& there, const boost::json::value& ours);
+
+}  // namespace muster::clusters

@@ -1,0 +1,169 @@
+#include "clusters/kubernetes/listed_objects.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "clusters/kubernetes/names.h"
+#include "kube/json.h"
+#include "kube/yaml.h"
+
+namespace muster::clusters {
+namespace {
+
+using kube::find;
+using kube::text_at;
+using ::testing::HasSubstr;
+
+model::Command command_of(std::string_view yaml) {
+  const auto read = kube::parse_yaml(yaml);
+  EXPECT_TRUE(read.ok()) << yaml;
+  boost::json::array list;
+  for (const auto& one : *read) list.push_back(one);
+  model::Command command;
+  command.name = "train";
+  command.objects = boost::json::serialize(list);
+  return command;
+}
+
+ObjectOptions in_team() {
+  ObjectOptions options;
+  options.pod.ns = "team";
+  options.server = "s1";
+  options.epoch = "7";
+  return options;
+}
+
+ListedObjects made(std::string_view yaml, const std::vector<model::PodPlace>& pods,
+                   const ObjectOptions& options = in_team()) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", pods};
+  auto listed = listed_objects(action, command_of(yaml), options);
+  EXPECT_TRUE(listed.ok()) << listed.error().message;
+  return listed ? *listed : ListedObjects{};
+}
+
+constexpr std::string_view job_and_config = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, uid: u, resourceVersion: '7'}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, labels: {mine: yes-it-is}}
+spec:
+  suspend: true
+  template:
+    metadata: {labels: {app: x}}
+    spec:
+      priorityClassName: high
+      containers: [{name: a, env: [{name: MUSTER_JOB_ID, value: own}]}]
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - matchExpressions: [{key: disk, operator: Exists}]
+            - matchExpressions: [{key: fast, operator: Exists}]
+)";
+
+TEST(ListedObjects, KeepTheirNamesAndCarryMustersLabels) {
+  const ListedObjects listed = made(job_and_config, {{0, "n1", "", 0, 0}});
+  ASSERT_EQ(listed.objects.size(), 2U);
+  EXPECT_EQ(kube::key_of(listed.objects[0]), "team/settings");
+  EXPECT_EQ(find(listed.objects[0], {"metadata", "uid"}), nullptr);
+  const auto& job = listed.objects[1];
+  EXPECT_EQ(kube::key_of(job), "team/train");
+  for (const auto& of : {job, *find(job, {"spec", "template"})}) {
+    EXPECT_EQ(text_at(of, {"metadata", "labels", "muster.dev/job"}), "j7");
+    EXPECT_EQ(text_at(of, {"metadata", "labels", "muster.dev/attempt"}), "2");
+    EXPECT_EQ(text_at(of, {"metadata", "labels", "muster.dev/server"}), "s1");
+    EXPECT_EQ(text_at(of, {"metadata", "annotations", "muster.dev/job-id"}), "j7");
+    EXPECT_EQ(text_at(of, {"metadata", "annotations", "muster.dev/epoch"}), "7");
+  }
+  EXPECT_EQ(text_at(job, {"metadata", "labels", "mine"}), "yes-it-is");
+  EXPECT_EQ(text_at(job, {"spec", "template", "metadata", "labels", "app"}), "x");
+  EXPECT_FALSE(kube::flag_at(job, {"spec", "suspend"}, true)) << "Muster decides when it starts";
+  EXPECT_EQ(listed.makes_pods, (std::vector<bool>{false, true}));
+}
+
+TEST(ListedObjects, TheirPodsKeepToThePlannedNodesBesideWhatTheyAsk) {
+  const ListedObjects listed = made(job_and_config, {{0, "n1", "", 0, 0}});
+  const auto& spec = *find(listed.objects[1], {"spec", "template", "spec"});
+  EXPECT_EQ(text_at(spec, {"priorityClassName"}), "muster");
+  EXPECT_EQ(boost::json::serialize(*find(spec, {"affinity", "nodeAffinity",
+                                                "requiredDuringSchedulingIgnoredDuringExecution"})),
+            R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"disk","operator":"Exists"}],)"
+            R"("matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},)"
+            R"({"matchExpressions":[{"key":"fast","operator":"Exists"}],)"
+            R"("matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]})");
+  const std::string env =
+      boost::json::serialize(*find(kube::items_at(spec, {"containers"}).at(0), {"env"}));
+  EXPECT_THAT(env, HasSubstr(R"({"name":"MUSTER_JOB_ID","value":"own"})"));
+  EXPECT_THAT(env, HasSubstr(R"({"name":"MUSTER_ATTEMPT","value":"2"})"));
+}
+
+TEST(ListedObjects, EveryTemplateGetsTheNodesOfItsSet) {
+  const ListedObjects listed =
+      made(R"(
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ray}
+spec:
+  headGroupSpec: {template: {spec: {containers: [{name: a}]}}}
+  workerGroupSpecs:
+  - {groupName: w, replicas: 2, template: {spec: {containers: [{name: a}]}}}
+)",
+           {{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {1, "n3", "", 0, 0}});
+  const auto head = boost::json::serialize(
+      *find(listed.objects[0], {"spec", "headGroupSpec", "template", "spec", "affinity"}));
+  EXPECT_THAT(head, HasSubstr(R"("values":["n1"])"));
+  const auto& worker = kube::items_at(listed.objects[0], {"spec", "workerGroupSpecs"}).at(0);
+  EXPECT_THAT(boost::json::serialize(*find(worker, {"template", "spec", "affinity"})),
+              HasSubstr(R"("kubernetes.io/hostname","operator":"In","values":["n2","n3"])"));
+  EXPECT_EQ(text_at(worker, {"template", "metadata", "labels", "muster.dev/set"}), "w");
+}
+
+TEST(ListedObjects, ANameThatTheServerWouldMakeUpIsTheSameEachTime) {
+  constexpr std::string_view pod =
+      "{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: [{name: a}]}}";
+  const std::string name(kube::name_of(made(pod, {{0, "n1", "", 0, 0}}).objects[0]));
+  EXPECT_TRUE(name.starts_with("p-") && name.size() > 6) << name;
+  EXPECT_EQ(kube::name_of(made(pod, {{0, "n1", "", 0, 0}}).objects[0]), name);
+  const ports::Action next{ports::Verb::Create, {"j7", 3}, "c", {{0, "n1", "", 0, 0}}};
+  EXPECT_NE(kube::name_of(listed_objects(next, command_of(pod), in_team())->objects[0]), name);
+}
+
+TEST(ListedObjects, TheRootSaysWhatBelongsToIt) {
+  ListedObjects listed = made(job_and_config, {{0, "n1", "", 0, 0}});
+  put_kinds(listed.root, {kube::resources::jobs(), kube::resources::jobs()});
+  const RootSight root = root_sight_of(listed.root);
+  EXPECT_EQ(root.job, "j7");
+  EXPECT_EQ(root.attempt, 2U);
+  EXPECT_EQ(root.workloads, 1U);
+  EXPECT_EQ(root.pods, 1);
+  ASSERT_EQ(root.kinds.size(), 1U);
+  EXPECT_EQ(kube::path_of(root.kinds[0], "ns"), "/apis/batch/v1/namespaces/ns/jobs");
+  kube::set_at(listed.root, {"metadata", "uid"}, "u-1");
+  put_owner(listed.objects[1], listed.root);
+  EXPECT_EQ(boost::json::serialize(*find(listed.objects[1], {"metadata", "ownerReferences"})),
+            R"([{"apiVersion":"v1","kind":"ConfigMap","name":"m-j7-2","uid":"u-1",)"
+            R"("blockOwnerDeletion":true}])");
+  EXPECT_TRUE(is_same_attempt(listed.objects[0], listed.objects[1]));
+  kube::set_at(listed.objects[0], {"metadata", "labels", "muster.dev/attempt"}, "3");
+  EXPECT_FALSE(is_same_attempt(listed.objects[0], listed.objects[1]));
+}
+
+TEST(ListedObjects, AnotherNamespaceIsRefused) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
+  const auto listed = listed_objects(
+      action,
+      command_of("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: other}, spec: "
+                 "{containers: [{name: a}]}}"),
+      in_team());
+  ASSERT_FALSE(listed.ok());
+  EXPECT_THAT(listed.error().message, HasSubstr("Pod p: its namespace is 'other'"));
+}
+
+}  // namespace
+}  // namespace muster::clusters

@@ -1,0 +1,71 @@
+// What a namespace allows: LimitRanges, which give pods defaults and bounds, and ResourceQuotas,
+// which bound all of them together. Looked at before anything is made, so that a gang that would
+// stay half-made is never begun. Pure.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "manifest/amounts.h"
+
+namespace muster::clusters {
+
+/// Of a LimitRange the parts for containers and pods.
+struct LimitRule {
+  std::string range = {};  // name of the LimitRange
+  bool is_of_pod = false;  // else of each container
+  manifest::Amounts default_limits = {};
+  manifest::Amounts default_requests = {};
+  manifest::Amounts min = {};
+  manifest::Amounts max = {};
+};
+std::vector<LimitRule> limit_rules_of(const boost::json::value& limit_range);
+
+struct QuotaSight {
+  std::string name = {};
+  std::map<std::string, std::int64_t> hard = {};  // by the quota's own words: "requests.cpu"
+  std::map<std::string, std::int64_t> used = {};
+  std::vector<std::string> scopes = {};
+  /// Priority classes it is for, when it names any.
+  std::vector<std::string> priority_classes = {};
+  bool has_unknown_scope = false;  // of a kind that cannot be judged here: the server will
+};
+QuotaSight quota_sight_of(const boost::json::value& quota);
+
+struct NamespaceRules {
+  std::vector<LimitRule> limits = {};
+  std::vector<QuotaSight> quotas = {};
+};
+
+/// Pods of one template.
+struct PodsAsked {
+  boost::json::value pod = {};  // a map with spec
+  std::int64_t count = 1;
+};
+
+/// What the server would put in: requests and limits of containers that have none.
+void put_defaults(boost::json::value& pod, const std::vector<LimitRule>& rules);
+
+/// Fault::Invalid: no pod like this is allowed here, ever. Names the LimitRange and the amounts.
+Status check_limits(const boost::json::value& pod, const std::vector<LimitRule>& rules);
+
+/// Fault::Invalid: a quota wants every pod to say something that one of these does not say.
+/// Fault::Conflict: no room, now or until the quota is raised. Names quota and amounts. `objects`
+/// counts what is made beside the pods: "count/jobs.batch".
+Status check_quotas(const std::vector<PodsAsked>& pods,
+                    const std::map<std::string, std::int64_t>& objects,
+                    const std::vector<QuotaSight>& quotas);
+
+/// All of it, for what is about to be made. `pods` get their defaults first.
+Status check_namespace(const NamespaceRules& rules, std::vector<PodsAsked> pods,
+                       const std::map<std::string, std::int64_t>& objects);
+/// What objects count as in a quota: "count/jobs.batch", and "services" and the like.
+std::map<std::string, std::int64_t> counted(const std::vector<boost::json::value>& objects);
+/// The pods of indexed Jobs, as commands become them.
+std::vector<PodsAsked> pods_of_jobs(const std::vector<boost::json::value>& objects);
+
+}  // namespace muster::clusters

@@ -1,0 +1,40 @@
+// How an attempt stands that is a list of Kubernetes objects: from what the objects say of
+// themselves, and from their pods. Pure.
+//
+// Kinds with an end (Job, JobSet, RayJob, the training kinds, Pod) decide the outcome: one failed
+// is a failure, all complete is success, and then whatever is left of the list is removed. Kinds
+// without one (Deployment, StatefulSet, RayCluster, LeaderWorkerSet) just run. Of a kind that
+// Muster does not know, the usual conditions count, or else its pods.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "clusters/kubernetes/gang_state.h"
+#include "clusters/kubernetes/listed_objects.h"
+
+namespace muster::clusters {
+
+struct WorkloadSight {
+  enum class End { None, Complete, Failed };
+
+  std::string job = {};  // of Muster
+  std::uint32_t attempt = 0;
+  std::string kind = {};
+  std::string name = {};
+  bool makes_pods = true;
+  bool is_endless = false;  // its kind has no end
+  bool is_silent = false;   // nothing in it says how it stands: its pods do
+  End end = End::None;
+  std::string why = {};  // it failed, or does not get ready
+  bool is_deleting = false;
+};
+/// The kind is told apart: objects in lists do not say theirs.
+WorkloadSight workload_sight_of(const boost::json::value& object, std::string kind);
+
+GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& workloads,
+                            const std::vector<PodSight>& pods);
+
+}  // namespace muster::clusters

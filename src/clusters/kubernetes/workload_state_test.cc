@@ -1,0 +1,161 @@
+#include "clusters/kubernetes/workload_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+
+namespace muster::clusters {
+namespace {
+
+using End = WorkloadSight::End;
+using ::testing::HasSubstr;
+
+WorkloadSight sight(const std::string& kind, const std::string& status) {
+  const auto read = kube::parse_yaml(
+      "{metadata: {name: n, annotations: {muster.dev/job-id: j, muster.dev/makes-pods: 'true'}, "
+      "labels: {muster.dev/attempt: '2'}}, status: " +
+      status + "}");
+  EXPECT_TRUE(read.ok()) << status;
+  return workload_sight_of(read->at(0), kind);
+}
+
+std::string condition(const std::string& type, const std::string& value = "True") {
+  return "{conditions: [{type: " + type + ", status: '" + value + "', reason: R, message: m}]}";
+}
+
+TEST(WorkloadSight, EveryKindSaysItsEndInItsOwnWords) {
+  const struct {
+    const char* kind;
+    std::string status;
+    End end;
+    const char* why;
+  } cases[] = {
+      {"Job", "{}", End::None, ""},
+      {"Job", condition("Complete"), End::Complete, ""},
+      {"Job", condition("Complete", "False"), End::None, ""},
+      {"Job", condition("Failed"), End::Failed, "R: m"},
+      {"JobSet", condition("Completed"), End::Complete, ""},
+      {"JobSet", condition("Failed"), End::Failed, "R: m"},
+      {"PyTorchJob", condition("Succeeded"), End::Complete, ""},
+      {"MPIJob", condition("Failed"), End::Failed, "R: m"},
+      {"PyTorchJob", condition("Running"), End::None, ""},
+      {"RayJob", "{jobStatus: SUCCEEDED, jobDeploymentStatus: Complete}", End::Complete, ""},
+      {"RayJob", "{jobStatus: FAILED, message: bad}", End::Failed, "FAILED: bad"},
+      {"RayJob", "{jobDeploymentStatus: Failed}", End::Failed, "Failed"},
+      {"RayJob", "{jobStatus: RUNNING}", End::None, ""},
+      {"Pod", "{phase: Succeeded}", End::Complete, ""},
+      {"Pod", "{phase: Failed, reason: OOM, message: m}", End::Failed, "OOM: m"},
+      {"Deployment", condition("Available"), End::None, ""},
+      {"Deployment", condition("Progressing", "False"), End::None, "R: m"},
+      {"RayCluster", condition("Failed"), End::None, ""},
+  };
+  for (const auto& c : cases) {
+    const WorkloadSight seen = sight(c.kind, c.status);
+    EXPECT_EQ(seen.end, c.end) << c.kind << c.status;
+    EXPECT_EQ(seen.why, c.why) << c.kind << c.status;
+    EXPECT_EQ(seen.job, "j");
+    EXPECT_EQ(seen.attempt, 2U);
+  }
+}
+
+PodSight pod(const std::string& phase, bool is_ready = false) {
+  PodSight sight;
+  sight.name = "p";
+  sight.phase = phase;
+  sight.is_ready = is_ready;
+  return sight;
+}
+
+RootSight root(std::size_t workloads, std::int64_t pods) {
+  RootSight sight;
+  sight.name = "r";
+  sight.workloads = workloads;
+  sight.pods = pods;
+  return sight;
+}
+
+TEST(WorkloadState, RunsWhenAllPodsAreReady) {
+  const auto deployment = sight("Deployment", "{}");
+  const auto phase = [&](const std::vector<PodSight>& pods) {
+    return workload_state_of(root(1, 2), {deployment}, pods).phase;
+  };
+  EXPECT_EQ(phase({}), GangPhase::Starting);
+  EXPECT_EQ(phase({pod("Running", true), pod("Running")}), GangPhase::Starting);
+  EXPECT_EQ(phase({pod("Running", true), pod("Running", true)}), GangPhase::Running);
+}
+
+TEST(WorkloadState, EndsWithTheKindsThatHaveAnEnd) {
+  const auto server = sight("Deployment", condition("Available"));
+  const auto going = sight("Job", "{}");
+  const auto done = sight("Job", condition("Complete"));
+  const auto bad = sight("JobSet", condition("Failed"));
+  const std::vector<PodSight> pods = {pod("Running", true), pod("Running", true)};
+  EXPECT_EQ(workload_state_of(root(2, 2), {server, going}, pods).phase, GangPhase::Running);
+  const GangState success = workload_state_of(root(2, 2), {server, done}, pods);
+  EXPECT_EQ(success.phase, GangPhase::Succeeded);
+  EXPECT_FALSE(success.is_ended) << "the server still runs and must be removed first";
+  const GangState failure = workload_state_of(root(2, 2), {done, bad}, pods);
+  EXPECT_EQ(failure.phase, GangPhase::Failed);
+  EXPECT_EQ(failure.reason, "JobSet n: R: m");
+  EXPECT_TRUE(workload_state_of(root(1, 1), {done}, {pod("Succeeded")}).is_ended);
+}
+
+TEST(WorkloadState, AFailedPodIsTheBusinessOfItsOwnerWhoseWordCounts) {
+  PodSight failed = pod("Failed");
+  failed.exit_code = 3;
+  EXPECT_EQ(
+      workload_state_of(root(1, 1), {sight("Job", "{}")}, {failed, pod("Running", true)}).phase,
+      GangPhase::Running);
+  const GangState state =
+      workload_state_of(root(1, 1), {sight("Job", condition("Failed"))}, {failed});
+  EXPECT_EQ(state.phase, GangPhase::Failed);
+  EXPECT_EQ(state.exit_code, 3);
+}
+
+TEST(WorkloadState, OfAKindThatSaysNothingThePodsSpeak) {
+  const auto unknown = sight("Own", "{}");
+  EXPECT_EQ(
+      workload_state_of(root(1, 2), {unknown}, {pod("Succeeded"), pod("Running", true)}).phase,
+      GangPhase::Running);
+  EXPECT_EQ(workload_state_of(root(1, 2), {unknown}, {pod("Succeeded"), pod("Succeeded")}).phase,
+            GangPhase::Succeeded);
+  EXPECT_EQ(workload_state_of(root(1, 2), {unknown}, {pod("Failed"), pod("Running", true)}).phase,
+            GangPhase::Failed);
+}
+
+TEST(WorkloadState, WhatOthersTakeAwayIsADisruption) {
+  PodSight evicted = pod("Running", true);
+  evicted.is_disrupted = true;
+  const auto job = sight("Job", "{}");
+  EXPECT_EQ(workload_state_of(root(1, 1), {job}, {evicted}).phase, GangPhase::Disrupted);
+  EXPECT_EQ(workload_state_of(root(2, 2), {job}, {pod("Running", true)}).phase, GangPhase::Partial);
+  auto deleted = job;
+  deleted.is_deleting = true;
+  EXPECT_THAT(workload_state_of(root(1, 1), {deleted}, {}).reason,
+              HasSubstr("Job n was deleted by somebody else"));
+  RootSight leaving = root(1, 1);
+  leaving.is_deleting = true;
+  EXPECT_THAT(workload_state_of(leaving, {job}, {}).reason, HasSubstr("ConfigMap r was deleted"));
+}
+
+TEST(OverduePods, AreForcedOnlyWhenTheirNodeIsLost) {
+  PodSight here = pod("Running");
+  here.node = "here";
+  here.is_deleting = true;
+  here.leaves_by = Time{100'000};
+  PodSight lost = here;
+  lost.node = "lost";
+  PodSight kept = lost;
+  kept.is_deleting = false;
+  const auto is_lost = [](const std::string& node) { return node == "lost"; };
+  const auto at = [&](std::int64_t ms) {
+    const OverduePods overdue = overdue_among({here, lost, kept}, is_lost, Time{ms});
+    return std::pair(overdue.lost.size(), overdue.stuck.size());
+  };
+  EXPECT_EQ(at(129'999), std::pair(std::size_t{0}, std::size_t{0})) << "kubelets may be slow";
+  EXPECT_EQ(at(130'000), std::pair(std::size_t{1}, std::size_t{1}));
+}
+
+}  // namespace
+}  // namespace muster::clusters

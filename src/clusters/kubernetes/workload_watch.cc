@@ -1,0 +1,177 @@
+#include "clusters/kubernetes/workload_watch.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "kube/informer.h"
+
+namespace muster::clusters {
+
+namespace {
+
+constexpr std::string_view by_attempt = "attempt";
+
+template <typename Sight>
+std::string word_of(const Sight& sight) {
+  return fmt::format("{}\n{}", sight.job, sight.attempt);
+}
+std::string word_of(const ports::Attempt& attempt) {
+  return fmt::format("{}\n{}", attempt.job, attempt.number);
+}
+
+template <typename Sight>
+typename kube::ObjectStore<Sight>::Indexes attempt_index() {
+  typename kube::ObjectStore<Sight>::Indexes indexes;
+  indexes[std::string(by_attempt)] = [](const Sight& sight) {
+    return std::vector<std::string>{word_of(sight)};
+  };
+  return indexes;
+}
+
+/// "jobs.batch/v1"
+std::string key_of(const kube::Resource& kind) { return kind.plural + "." + kind.api_version(); }
+
+}  // namespace
+
+class WorkloadWatch::Core {
+ public:
+  Core(kube::Client& client, std::string ns, std::string selector, OnTouch on_touch)
+      : client_(client),
+        ns_(std::move(ns)),
+        selector_(std::move(selector)),
+        on_touch_(std::move(on_touch)) {
+    auto on = handlers<RootSight>([this](const RootSight& root) {
+      for (const kube::Resource& kind : root.kinds) watch(kind);
+    });
+    on.on_synced = [this] { has_answered_ = true; };
+    on.on_failure = [this](const kube::ApiError& error, int) {
+      if (error.is_forbidden()) has_answered_ = true;
+    };
+    roots_.emplace(client_, options_of(kube::resources::config_maps()), root_sight_of,
+                   std::move(on), attempt_index<RootSight>());
+  }
+
+  bool has_answered() const { return has_answered_; }
+
+  void stop() {
+    std::map<std::string, std::unique_ptr<Kind>> kinds;
+    roots_->stop();
+    {
+      const std::lock_guard lock(mutex_);
+      kinds.swap(kinds_);
+      is_stopped_ = true;
+    }
+    for (const auto& [key, kind] : kinds) kind->informer->stop();
+  }
+
+  std::optional<GangState> state_of(const ports::Attempt& attempt,
+                                    const std::vector<PodSight>& pods) const {
+    if (!roots_->has_synced()) return std::nullopt;
+    const auto roots = roots_->store().by_index(by_attempt, word_of(attempt));
+    if (roots.empty()) return std::nullopt;
+    const RootSight& root = *roots.front();
+    std::vector<WorkloadSight> workloads;
+    const std::lock_guard lock(mutex_);
+    for (const kube::Resource& resource : root.kinds) {
+      const auto kind = kinds_.find(key_of(resource));
+      if (kind == kinds_.end()) return std::nullopt;
+      if (!kind->second->informer->has_synced()) return unknown(*kind->second, resource, pods);
+      for (const auto& one : kind->second->informer->store().by_index(by_attempt, word_of(attempt)))
+        workloads.push_back(*one);
+    }
+    return workload_state_of(root, workloads, pods);
+  }
+
+ private:
+  struct Kind {
+    std::optional<kube::Informer<WorkloadSight>> informer;
+    std::string trouble;  // why it cannot be watched
+  };
+
+  static GangState unknown(const Kind& kind, const kube::Resource& resource,
+                           const std::vector<PodSight>& pods) {
+    GangState state;
+    state.phase = GangPhase::Starting;
+    for (const PodSight& pod : pods) state.has_live_pods |= pod.is_live();
+    if (!kind.trouble.empty())
+      state.reason = fmt::format("{} cannot be watched: {}", resource.plural, kind.trouble);
+    return state;
+  }
+
+  kube::ReflectorOptions options_of(const kube::Resource& resource) const {
+    kube::ReflectorOptions options;
+    options.resource = resource;
+    options.ns = ns_;
+    options.label_selector = selector_;
+    return options;
+  }
+
+  template <typename Sight, typename OnSeen>
+  kube::InformerHandlers<Sight> handlers(OnSeen on_seen) {
+    using Value = std::shared_ptr<const Sight>;
+    kube::InformerHandlers<Sight> on;
+    const auto seen = [this, on_seen](const Value& sight) {
+      on_seen(*sight);
+      on_touch_({sight->job, sight->attempt});
+    };
+    on.on_add = [seen](const std::string&, const Value& now) { seen(now); };
+    on.on_update = [seen](const std::string&, const Value&, const Value& now) { seen(now); };
+    on.on_delete = [this](const std::string&, const Value& last) {
+      on_touch_({last->job, last->attempt});
+    };
+    return on;
+  }
+
+  /// On the I/O thread.
+  void watch(const kube::Resource& resource) {
+    const std::string key = key_of(resource);
+    const std::lock_guard lock(mutex_);
+    if (is_stopped_ || kinds_.contains(key)) return;
+    Kind& kind = *kinds_.emplace(key, std::make_unique<Kind>()).first->second;
+    auto on = handlers<WorkloadSight>([](const WorkloadSight&) {});
+    on.on_synced = [this, &kind] {
+      set_trouble(kind, "");
+      for (const auto& root : roots_->store().all()) on_touch_({root->job, root->attempt});
+    };
+    on.on_failure = [this, &kind](const kube::ApiError& error, int) {
+      set_trouble(kind, error.message);
+    };
+    const auto make = [name = resource.kind](const boost::json::value& object) {
+      return workload_sight_of(object, name);
+    };
+    kind.informer.emplace(client_, options_of(resource), make, std::move(on),
+                          attempt_index<WorkloadSight>());
+  }
+
+  void set_trouble(Kind& kind, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    kind.trouble = why;
+  }
+
+  kube::Client& client_;
+  const std::string ns_;
+  const std::string selector_;
+  const OnTouch on_touch_;
+  std::atomic<bool> has_answered_{false};
+  std::optional<kube::Informer<RootSight>> roots_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Kind>> kinds_;  // guarded by mutex_, as the next
+  bool is_stopped_ = false;
+};
+
+WorkloadWatch::WorkloadWatch(kube::Client& client, std::string ns, std::string selector,
+                             OnTouch on_touch)
+    : core_(std::make_shared<Core>(client, std::move(ns), std::move(selector),
+                                   std::move(on_touch))) {}
+WorkloadWatch::~WorkloadWatch() { core_->stop(); }
+bool WorkloadWatch::has_answered() const { return core_->has_answered(); }
+std::optional<GangState> WorkloadWatch::state_of(const ports::Attempt& attempt,
+                                                 const std::vector<PodSight>& pods) const {
+  return core_->state_of(attempt, pods);
+}
+
+}  // namespace muster::clusters

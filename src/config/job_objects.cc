@@ -1,0 +1,69 @@
+#include "config/job_objects.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "base/text.h"
+#include "kube/json.h"
+#include "manifest/pod_sets.h"
+#include "manifest/pod_shape.h"
+
+namespace muster::config {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view queue_label = "muster.dev/queue";
+constexpr std::string_view priority_label = "muster.dev/priority";
+
+}  // namespace
+
+Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
+  ListedJob job;
+  job.json = "[";
+  for (const RawMap& object : objects) {
+    if (job.json.size() > 1) job.json += ',';
+    job.json += object.json;
+  }
+  job.json += ']';
+  json::error_code wrong;
+  const json::value read = json::parse(job.json, wrong);
+  if (wrong) return invalid("cannot be read: " + wrong.message());
+  const auto list = manifest::read_objects(read);
+  if (!list) return list.error();
+  auto sets = manifest::pod_sets_of(*list, {});
+  if (!sets) return sets.error();
+  job.sets = std::move(*sets);
+  job.name = kube::name_of(list->objects[list->templates[0].object]);
+  for (const json::value& object : list->objects) {
+    const auto label = [&](std::string_view name) {
+      return kube::text_at(object, {"metadata", "labels", name});
+    };
+    if (job.queue.empty()) job.queue = label(queue_label);
+    const std::string_view priority = label(priority_label);
+    if (priority.empty() || job.priority) continue;
+    const auto number =
+        parse_int(priority, priority_label, model::priority_min, model::priority_max);
+    if (!number) return number.error();
+    job.priority = static_cast<int>(*number);
+  }
+  return job;
+}
+
+std::vector<RawMap> split_listed(const std::string& text) {
+  std::vector<RawMap> objects;
+  if (text.empty()) return objects;
+  const Parsed parsed = parse_json(text);
+  if (parsed.roots.empty()) return objects;
+  for (const Node& item : parsed.roots[0].items())
+    objects.push_back({to_json(item, JsonStyle::Compact)});
+  return objects;
+}
+
+bool is_manifest(const Node& root) {
+  return root.kind == Node::Kind::Map && root.find("apiVersion") != nullptr &&
+         root.find("kind") != nullptr;
+}
+
+}  // namespace muster::config

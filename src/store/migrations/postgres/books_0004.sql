@@ -1,0 +1,3 @@
+-- Who keeps these books, for those who see several servers' work side by side.
+alter table ledger add column server text not null default '';
+update ledger set server = substr(md5(random()::text || clock_timestamp()::text), 1, 12);
