@@ -74,6 +74,9 @@ pid_t clone_borrowing(clone_args args, int (*child)(const void*), const void* of
   errno = static_cast<int>(-result);
   return -1;
 }
+#else
+/// Not done on this kind of machine.
+pid_t clone_borrowing(const clone_args&, int (*)(const void*), const void*) { return -1; }
 #endif
 
 }  // namespace
@@ -113,11 +116,11 @@ pid_t PodCgroup::fork_into(int (*child)(const void*), const void* of, Memory mem
     args.flags = CLONE_INTO_CGROUP;
     args.cgroup = static_cast<std::uint64_t>(dir.get());
   }
-#if defined(__x86_64__)
-  if (memory == Memory::Borrowed) return clone_borrowing(args, child, of);
-#endif
-  static_cast<void>(memory);  // elsewhere a copy does as well
-  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+  pid_t pid = -1;
+  if (memory == Memory::Borrowed) pid = clone_borrowing(args, child, of);
+  if (pid > 0) return pid;
+  // A copy does as well. clone3 is not everywhere: without a cgroup there is no need for it.
+  pid = exists() ? static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args)) : ::fork();
   if (pid == 0) ::_exit(child(of));
   return pid;
 }
