@@ -73,6 +73,8 @@ Error Api::no_answer(const Error& error) const {
             fmt::format("cannot reach {}; is the server running? start it with `muster serve`, or "
                         "name another with --url",
                         server_.url)};
+  if (error.message.starts_with("cannot trust ") && server_.ca.empty())
+    return {Fault::Unavailable, error.message + ": muster context set NAME --url URL --ca FILE"};
   return {Fault::Unavailable, error.message};
 }
 

@@ -1,6 +1,8 @@
 // `muster context list|use|set`: which servers there are, and which one is meant.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/cli.h"
 #include "net/url.h"
 
@@ -23,7 +25,10 @@ Result<int> list_contexts(Session& session) {
                                 {"ca", context.ca},
                                 {"current", is_current}});
   }
-  session.print(table, data, fmt::format("no contexts; commands speak to {}", default_url));
+  const auto server = choose_server({}, session.host());
+  session.print(
+      table, data,
+      fmt::format("no contexts; commands speak to {}", server ? server->url : default_url));
   return exit_done;
 }
 
@@ -63,7 +68,8 @@ Result<int> set_context(Session& session, const Options& options) {
   }
   if (!wishes.url.empty()) context->url = wishes.url;
   if (!wishes.token.empty()) context->token = wishes.token;
-  if (!options.ca.empty()) context->ca = options.ca;
+  // Commands are given in other folders too.
+  if (!options.ca.empty()) context->ca = std::filesystem::absolute(options.ca).lexically_normal();
   if (contexts->current.empty()) contexts->current = options.name;
   if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
   session.out(fmt::format("context {} kept in {}\n", options.name, contexts_path(session.host())));

@@ -37,6 +37,7 @@ Result<int> explain(Session& session, const std::string& reference) {
   session.out(fmt::format("{} {} is {}\n", text(*job, "id"), text(*job, "name"),
                           painted(lower(state), paint_of_state(state), session.color())));
   Sheet sheet;
+  sheet.add("because", text(field(*answer, "job"), "reason"));
   sheet.add("waits", text(field(*answer, "verdict"), "text"));
   sheet.add("starts", text(field(*answer, "estimate"), "text"));
   session.out(sheet.to_text(session.color()));

@@ -12,6 +12,7 @@ struct Verb {
   const char* name;
   const char* help;
   const char* past;
+  bool ends = false;  // leaves alone what has ended already
 };
 
 Result<int> act(Session& session, const Verb& verb, const std::vector<std::string>& references) {
@@ -34,7 +35,9 @@ Result<int> act(Session& session, const Verb& verb, const std::vector<std::strin
     if (session.is_data()) continue;
     const json::array& ids = list(*answer, "ids");
     const std::string now = ids.empty() ? lower(text(*answer, "state")) : text(ids.front());
-    session.out(fmt::format("{} {}: {}\n", text(*job, "id"), verb.past, now));
+    const bool too_late = verb.ends && (now == "succeeded" || now == "failed");
+    session.out(too_late ? fmt::format("{} has ended already: {}\n", text(*job, "id"), now)
+                         : fmt::format("{} {}: {}\n", text(*job, "id"), verb.past, now));
   }
   if (session.is_data())
     session.print_data(answers.size() == 1 ? answers.front() : json::value(answers));
@@ -51,7 +54,7 @@ void add_verb(CLI::App& app, const SharedHost& host, const Verb& verb) {
 }  // namespace
 
 void add_job_verbs(CLI::App& app, const SharedHost& host) {
-  add_verb(app, host, {"cancel", "Cancel jobs; those that run are stopped", "cancelled"});
+  add_verb(app, host, {"cancel", "Cancel jobs; those that run are stopped", "cancelled", true});
   add_verb(app, host, {"hold", "Keep waiting jobs from being placed", "held"});
   add_verb(app, host, {"release", "Let held jobs be placed", "released"});
   add_verb(app, host, {"retry", "Submit finished jobs again, as new jobs", "submitted again"});

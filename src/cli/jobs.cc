@@ -54,6 +54,13 @@ std::string job_path(const json::value& job) { return "/jobs/" + segment(text(jo
 
 std::string amount(const json::value& value) {
   const std::string written = text(value);
+  if (written.ends_with("Ki")) {  // what machines have is seldom a whole number of anything larger
+    const auto bytes = model::parse_quantity(written, "amount", model::Scale::Whole);
+    constexpr double mebi = 1 << 20;
+    if (!bytes || static_cast<double>(*bytes) < 10 * mebi) return written;
+    const double whole = static_cast<double>(*bytes) / mebi;
+    return whole < 10'240 ? fmt::format("{:.0f}Mi", whole) : fmt::format("{:.1f}Gi", whole / 1024);
+  }
   if (!written.ends_with('m')) return written;
   const auto milli = model::parse_quantity(written, "amount", model::Scale::Milli);
   if (!milli) return written;
@@ -91,6 +98,7 @@ Table job_table(const Session& session, const json::array& jobs) {
   Table table(std::move(columns));
   for (const json::value& job : jobs) {
     const std::string state = text(job, "state");
+    const bool is_somewhere = state != "Waiting" && state != "Held";  // not where it was before
     std::vector<Cell> row = {text(job, "id"),
                              text(job, "name"),
                              text(job, "user"),
@@ -99,7 +107,7 @@ Table job_table(const Session& session, const json::array& jobs) {
                              text(job, "priority"),
                              text(job, "pods"),
                              amount(field(job, "gpus")),
-                             text(job, "cluster"),
+                             is_somewhere ? text(job, "cluster") : "",
                              session.when(job, "submitted_ms")};
     if (session.is_wide()) {
       const std::string why = text(field(job, "verdict"), "text");

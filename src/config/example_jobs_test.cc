@@ -22,7 +22,8 @@ TEST(ExampleJobs, OfTheDemoPrintHereAndTrainOnSimulatedGpus) {
 
 TEST(ExampleJobs, AskForNoMoreThanThereIs) {
   EXPECT_EQ(
-      examples("{name: s, type: simulated, nodes: [{count: 2, gpu: {T4: 4}}, {count: 9}]}")[1],
+      examples(
+          "{name: s, type: simulated, nodes: [{count: 2, gpu: {T4: 4}}, {name: c, count: 9}]}")[1],
       "muster submit --name train --gpus 4 --pods 2 -- sleep 60");
   EXPECT_EQ(examples("{name: here, type: local, slots: 2}")[1],
             "muster submit --name train --cluster here --pods 2 --gpus 1 -- sh -c 'echo $RANK of "

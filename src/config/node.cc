@@ -11,7 +11,9 @@ namespace muster::config {
 
 std::string to_text(const Problem& problem, std::string_view file) {
   std::string text(file);
-  if (problem.line > 0) text += fmt::format(":{}:{}", problem.line, problem.column);
+  if (problem.line > 0)
+    text += fmt::format(fmt::runtime(file.empty() ? "line {}, column {}" : ":{}:{}"), problem.line,
+                        problem.column);
   if (!text.empty()) text += ": ";
   if (problem.severity == Severity::Warning) text += "warning: ";
   if (!problem.path.empty()) text += problem.path + ": ";

@@ -238,6 +238,12 @@ std::string job_row_json(const JobRow& row) {
 
 std::string_view event_kind(const EventBody& body) { return kinds[body.index()]; }
 
+std::vector<std::string_view> event_kinds() {
+  std::vector<std::string_view> all(kinds.begin(), kinds.end());
+  std::erase(all, "");
+  return all;
+}
+
 std::optional<JobState> state_after(const EventBody& body) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&body))
     return submitted->spec.held ? JobState::Held : JobState::Waiting;

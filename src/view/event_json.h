@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/event.h"
 #include "model/job_row.h"
@@ -20,6 +21,8 @@ std::string job_row_json(const model::JobRow& row);
 /// The kind of an event as the stream names it: "placed", "queue-set"; "" for what is never
 /// streamed.
 std::string_view event_kind(const model::EventBody& body);
+/// All that are streamed.
+std::vector<std::string_view> event_kinds();
 /// The state of the job after this event, where the event alone decides it.
 std::optional<model::JobState> state_after(const model::EventBody& body);
 /// One object with sequence, at_ms, kind, text, and what the kind has.

@@ -520,12 +520,18 @@ std::string when_json(const World& world, JobSlot slot, const std::optional<Esti
                                      : state_sentence(world, job, now)}});
 }
 
+bool is_gone(const World& world, QueueId queue) {
+  return !world.quota[queue].alive && waiting_in(world, queue) == 0 &&
+         !active_by_queue(world).contains(queue);
+}
+
 std::string queues_json(const World& world, const Capacity& capacity, const Policy& policy,
                         Time now) {
   const std::map<QueueId, std::int64_t> active = active_by_queue(world);
   json::array list;
   for (const QueueId id : world.quota.by_name()) {
     const auto it = active.find(id);
+    if (!world.quota[id].alive && it == active.end() && waiting_in(world, id) == 0) continue;
     list.push_back(
         queue_object(world, id, capacity, policy, now, it == active.end() ? 0 : it->second));
   }

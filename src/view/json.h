@@ -49,6 +49,9 @@ std::string when_json(const sched::World& world, sched::JobSlot job,
                       const std::optional<sched::Estimate>& estimate, Time now);
 
 /// An array of all queues in the order of their names.
+/// It was removed, and nothing of it is left to be seen.
+bool is_gone(const sched::World& world, sched::QueueId queue);
+/// Of all that are not gone.
 std::string queues_json(const sched::World& world, const sched::Capacity& capacity,
                         const sched::Policy& policy, Time now);
 std::string queue_json(const sched::World& world, sched::QueueId queue,

@@ -92,6 +92,21 @@ TEST_F(Json, AJobRow) {
   EXPECT_EQ(list[0].at("id"), "waits");
 }
 
+TEST_F(Json, AQueueThatWasRemovedIsSeenAsLongAsItHasJobs) {
+  model::QueueSpec queue;
+  queue.name = "empty";
+  tell(model::QueueSet{queue});
+  tell(model::QueueRemoved{"empty"});
+  tell(model::QueueRemoved{"q"});
+  EXPECT_TRUE(is_gone(world, world.quota.find("empty")));
+  EXPECT_FALSE(is_gone(world, world.quota.find("q")));
+  const json::array list =
+      json::parse(queues_json(world, world.capacity(policy), policy, now)).as_array();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].at("name"), "q");
+  EXPECT_EQ(list[0].at("exists"), false);
+}
+
 TEST_F(Json, QueueRows) {
   const Capacity capacity = world.capacity(policy);
   const json::array list = json::parse(queues_json(world, capacity, policy, now)).as_array();

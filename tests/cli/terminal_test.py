@@ -152,7 +152,8 @@ class Shells(unittest.TestCase):
     def test_bash(self):
         path = self.script("bash")
         ask = (f"source {path}; COMP_WORDS=(muster cluster cor); COMP_CWORD=2; _muster; "
-               "echo ${COMPREPLY[@]}; COMP_WORDS=(muster submit --prio); _muster; echo ${COMPREPLY[@]}")
+               "echo ${COMPREPLY[@]}; "
+               "COMP_WORDS=(muster submit --prio); _muster; echo ${COMPREPLY[@]}")
         out = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True,
                              env=self.environment())
         self.assertEqual((out.stdout, out.stderr), ("cordon\n--priority\n", ""))
@@ -170,7 +171,8 @@ class Shells(unittest.TestCase):
         shell = Terminal(["zsh", "-f", "-i"], self.environment())
         self.addCleanup(shell.close)
         # The echo of what is typed holds no "ready-1".
-        shell.type(f"PS1=; autoload -U compinit; compinit -u -D; source {path}; echo ready-$((1))\n")
+        shell.type("PS1=; autoload -U compinit; compinit -u -D; "
+                   f"source {path}; echo ready-$((1))\n")
         shell.read_until("ready-1")
         shell.type("muster cluster cor\t")
         shell.read_until("cluster cordon")

@@ -96,6 +96,15 @@ class OneServer(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertIn("event: started", text)
         self.assertNotIn("event: placed", text)
+        error = self.error(400, "GET", "/events?kind=finishd")
+        self.assertIn("did you mean finished?", error["message"])
+
+    def test_pods_have_the_limit_of_open_files_that_the_server_was_started_with(self):
+        job = self.server.submit("ulimit -Sn")
+        self.server.wait_final(job)
+        lines = self.server.api("GET", f"/jobs/{job}/logs")[1]["lines"]
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self.assertEqual(lines[0]["text"], f"{soft}\n")
 
     def test_a_gang_of_two_knows_its_ranks(self):
         job = self.server.submit("echo rank $RANK of $WORLD_SIZE", pods=2)

@@ -153,6 +153,8 @@ Status Server::open_tokens() {
   const bool runs_here =
       std::any_of(config_.clusters.begin(), config_.clusters.end(),
                   [](const auto& cluster) { return cluster.type == config::ClusterType::Local; });
+  if (const auto address = net::parse_address(config_.listen, "listen"); !address)
+    return address.error();
   const auth::Listener listener{config_.listen, config_.tls.has_value(), tokens_->size(),
                                 runs_here};
   if (Status may = auth::may_listen(listener); !may) return may;

@@ -259,6 +259,7 @@ TEST_F(AdminRoutes, AReloadChangesTheBooksAndKeepsACordon) {
   file = "queues: [{name: q, weight: 3}]\nclusters: [{name: a, type: simulated, nodes: [{}]}]";
   ASSERT_EQ(post("/clusters/a/cordon").status, 200);
   EXPECT_EQ(post("/config/reload?dry_run=true").at("applied"), false);
+  EXPECT_EQ(post("/config/reload?preview=true").status, 400);  // not taken for a plain reload
   EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
   const auto answer = post("/config/reload");
   ASSERT_EQ(answer.status, 200) << answer.text;

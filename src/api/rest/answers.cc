@@ -128,6 +128,17 @@ Result<bool> query_bool(const net::Request& request, std::string_view name, bool
   return invalid(fmt::format("{}: \"{}\" is neither true nor false", name, it->second));
 }
 
+Status only_query(const net::Request& request, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : request.query) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string all;
+    for (const std::string_view name : known)
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+    return invalid(fmt::format("{}: unknown in this request; it takes {}", key, all));
+  }
+  return Ok{};
+}
+
 Result<std::uint64_t> query_cursor(const net::Request& request) {
   const auto cursor = query_int(request, "cursor", 0, std::numeric_limits<std::int64_t>::max(), 0);
   if (!cursor) return invalid("cursor: it is not the `next` of a page");

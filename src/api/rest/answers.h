@@ -35,6 +35,8 @@ net::Response fail(const net::Request& request, const config::Problems& problems
 Result<std::int64_t> query_int(const net::Request& request, std::string_view name, std::int64_t low,
                                std::int64_t high, std::int64_t otherwise);
 Result<bool> query_bool(const net::Request& request, std::string_view name, bool otherwise);
+/// Invalid if the query has other keys: for requests in which a mistyped one would do harm.
+Status only_query(const net::Request& request, std::initializer_list<std::string_view> known);
 /// `cursor` of a page; 0: the first.
 Result<std::uint64_t> query_cursor(const net::Request& request);
 /// The value of `next` in a page, as JSON.

@@ -80,8 +80,9 @@ void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& can
 
 void reload_config(const AdminParts& parts, const CallPtr& call) {
   const auto dry_run = query_bool(call->request, "dry_run", false);
-  if (!dry_run) {
-    call->answer(dry_run.error());
+  const Status known = only_query(call->request, {"dry_run"});
+  if (!dry_run || !known) {
+    call->answer(known ? dry_run.error() : known.error());
     return;
   }
   on_worker(parts.work, call, [&parts, call, dry_run = *dry_run]() -> Status {

@@ -1,9 +1,12 @@
 // GET /events.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "api/rest/answers.h"
 #include "api/rest/api.h"
 #include "base/text.h"
+#include "view/event_json.h"
 
 namespace muster::api {
 namespace {
@@ -14,7 +17,15 @@ Result<Listen> listen_of(const net::Request& request) {
   Listen what;
   what.filter.job = request.query_value("job");
   if (const std::string_view kinds = request.query_value("kind"); !kinds.empty()) {
-    for (const std::string_view kind : split(kinds, ',')) what.filter.kinds.emplace(kind);
+    const std::vector<std::string_view> known = view::event_kinds();
+    for (const std::string_view kind : split(kinds, ',')) {
+      if (std::find(known.begin(), known.end(), kind) == known.end()) {
+        const std::string near = nearest(kind, known);
+        return invalid(fmt::format("kind: there is no kind \"{}\"{}", kind,
+                                   near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+      }
+      what.filter.kinds.emplace(kind);
+    }
   }
   const auto follow = query_bool(request, "follow", true);
   if (!follow) return follow.error();

@@ -210,7 +210,7 @@ void one_queue(const ReadParts& parts, const CallPtr& call, const QueueView& sho
   read(parts.reads, call,
        [name, show](World& world, Agenda&, const Policy& policy, Time now) -> Result<std::string> {
          const sched::QueueId id = world.quota.find(name);
-         if (id.is_none())
+         if (id.is_none() || view::is_gone(world, id))
            return Error{Fault::NotFound, fmt::format("queue: there is no queue {}", name)};
          return show(world, id, policy, now);
        });

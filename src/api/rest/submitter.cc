@@ -50,6 +50,21 @@ Status settle_dependencies(const sched::World& world, model::JobSpec& spec,
   return Ok{};
 }
 
+/// A job may also name clusters that are to come, but one of them must be there.
+Status check_pins(const sched::World& world, const std::vector<std::string>& pins) {
+  std::vector<std::string_view> names;
+  for (const sched::ClusterId id : world.fleet.by_name()) {
+    const sched::Cluster& cluster = world.fleet.cluster(id);
+    if (!cluster.joined) continue;
+    if (std::find(pins.begin(), pins.end(), cluster.spec.name) != pins.end()) return Ok{};
+    names.push_back(cluster.spec.name);
+  }
+  if (pins.empty()) return Ok{};
+  const std::string near = nearest(pins.front(), names);
+  return invalid(fmt::format("clusters: there is no cluster \"{}\"{}", pins.front(),
+                             near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
 Status check_job(const sched::World& world, const model::JobSpec& spec) {
   std::vector<std::string> queues = spec.extra_queues;
   queues.push_back(spec.queue);
@@ -59,6 +74,7 @@ Status check_job(const sched::World& world, const model::JobSpec& spec) {
       return invalid(
           fmt::format("queue: there is no queue \"{}\"{}", queue, known_queues(world, queue)));
   }
+  if (Status status = check_pins(world, spec.gang.clusters); !status) return status;
   const std::string& pool = spec.gang.pool;
   if (!pool.empty() && world.find_pool(pool).is_none() && world.find_fleet_pool(pool) == nullptr)
     return invalid(fmt::format("pool: there is no pool \"{}\"", pool));

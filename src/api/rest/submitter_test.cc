@@ -165,5 +165,46 @@ TEST_F(SubmitterTest, AnUnknownQueueIsRefusedWithTheNearest) {
             std::string::npos);
 }
 
+TEST_F(SubmitterTest, AJobPinnedToClustersOfWhichNoneIsThereIsRefusedWithTheNearest) {
+  ASSERT_TRUE(inbox.put({Time{0}, model::ClusterSet{{"here", {}, {}, minutes(5)}}}));
+  std::size_t answers = 0;
+  for (const std::vector<std::string>& pins :
+       std::vector<std::vector<std::string>>{{"hear"}, {"later", "here"}}) {
+    Submit what = submit("");
+    what.jobs[0].spec.gang.clusters = pins;
+    put(std::move(what));
+    wait(++answers);
+  }
+  ASSERT_FALSE(outcomes[0].result);
+  EXPECT_EQ(outcomes[0].result.error().message,
+            "clusters: there is no cluster \"hear\"; did you mean here?");
+  EXPECT_TRUE(outcomes[1].result);
+}
+
+TEST_F(SubmitterTest, PayloadsOfASubmitThatComesAloneAreWrittenWithIt) {
+  // Nothing is in the store before the loop commits, everything after.
+  put(submit(""));
+  wait_queued(1);
+  const std::string text = [&] {
+    Submit what = submit("");
+    return config::to_json(what.jobs[0]);
+  }();
+  EXPECT_FALSE(store.payload(store.payload_hash(text)));
+  wait(1);
+  ASSERT_TRUE(outcomes[0].result);
+  EXPECT_EQ(*store.payload(store.payload_hash(text)), text);
+  // Many at once have a sync of their own, before their jobs are in the books.
+  Submit many = submit("");
+  for (int i = 0; i < 20; ++i) {
+    many.jobs.push_back(many.jobs[0]);
+    many.jobs.back().command.argv = {"true", std::to_string(i)};
+  }
+  const std::string last = config::to_json(many.jobs.back());
+  put(std::move(many));
+  wait_queued(1);
+  EXPECT_EQ(*store.payload(store.payload_hash(last)), last);
+  wait(2);
+}
+
 }  // namespace
 }  // namespace muster::api
