@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,6 +32,33 @@ Result<std::uint64_t> LogKeeper::taken(const ports::PodOutput& pod) {
   const auto [it, is_new] = states_.try_emplace(pod);
   if (is_new) it->second.in_doubt = true;
   return it->second.position;
+}
+
+Result<ports::LastKept> LogKeeper::last_kept(const ports::PodOutput& pod) {
+  const ports::Attempt attempt{pod.job, pod.attempt};
+  const std::string name = fmt::format("{}", pod.pod);
+  State state;  // the store has exactly what was counted: nothing is skipped
+  for (const ports::Stream stream : {ports::Stream::Note, ports::Stream::Out, ports::Stream::Err}) {
+    const auto appended = logs_.appended(attempt, name, stream);
+    if (!appended) return appended.error();
+    state.bytes[number(stream)] = *appended;
+  }
+  ports::LastKept last;
+  const auto newest = logs_.read(attempt, {.tail = 1, .pod = name});
+  if (!newest) return newest.error();
+  if (!newest->lines.empty()) {
+    last.at = newest->lines.back().at;
+    const auto same = logs_.read(
+        attempt, {.since = last.at, .pod = name, .limit = std::numeric_limits<std::size_t>::max()});
+    if (!same) return same.error();
+    for (const ports::LogLine& line : same->lines) {
+      // What Muster said itself is not the pod's.
+      if (line.at == last.at && line.stream != ports::Stream::Note) last.bytes += line.text.size();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  states_[pod] = state;
+  return last;
 }
 
 Status LogKeeper::append(const ports::PodOutput& pod, std::span<const ports::OutputChunk> chunks) {

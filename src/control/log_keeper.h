@@ -19,6 +19,7 @@ class LogKeeper : public ports::LogSink {
   explicit LogKeeper(ports::LogStore& logs) : logs_(logs) {}
 
   Result<std::uint64_t> taken(const ports::PodOutput& pod) override;
+  Result<ports::LastKept> last_kept(const ports::PodOutput& pod) override;
   Status append(const ports::PodOutput& pod, std::span<const ports::OutputChunk> chunks) override;
 
  private:

@@ -57,6 +57,22 @@ TEST_F(LogKeeperTest, WhatIsHandedOverAgainIsSkipped) {
   EXPECT_EQ(lines(), "one\n|two\n|");
 }
 
+TEST_F(LogKeeperTest, WhoeverGoesOnByTimeIsToldHowFarItIs) {
+  EXPECT_EQ(keeper.last_kept(pod)->at, Time{});
+  std::vector<ports::OutputChunk> chunks = {chunk("one\n", 10), chunk("two\n", 20),
+                                            chunk("three\n", 30)};
+  chunks[0].at = Time{6};
+  ASSERT_TRUE(keeper.append(pod, chunks));
+  LogKeeper again{logs};
+  const auto last = again.last_kept(pod);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->at, Time{7});
+  EXPECT_EQ(last->bytes, 10u);
+  const std::vector more = {chunk("four\n", 5)};  // positions are those of the new reader
+  ASSERT_TRUE(again.append(pod, more));
+  EXPECT_EQ(lines(), "one\n|two\n|three\n|four\n|");
+}
+
 TEST_F(LogKeeperTest, AfterARestartNothingIsDoubledAndNothingLost) {
   const std::vector first = {chunk("one\n", 10), chunk("bad\n", 20, Stream::Err),
                              chunk("two\nth", 30)};

@@ -29,11 +29,20 @@ struct OutputChunk {
   std::uint64_t position = 0;  // where the output goes on after it; grows
 };
 
+/// How far the output of a pod is kept, said by time.
+struct LastKept {
+  Time at;                  // of the last bytes that are kept; 0: nothing is
+  std::uint64_t bytes = 0;  // kept of this very time
+};
+
 class LogSink {
  public:
   virtual ~LogSink() = default;
   /// The position of the last chunk taken of this pod; 0 if there was none.
   virtual Result<std::uint64_t> taken(const PodOutput& pod) = 0;
+  /// For output that cannot be read again from its beginning: whoever asks this instead of taken()
+  /// hands over only what comes after it.
+  virtual Result<LastKept> last_kept(const PodOutput& pod) = 0;
   /// All of the chunks, and their position with them, or none. A chunk at or before taken() is one
   /// that was handed over before: it is skipped. After a refusal the same is tried again later.
   virtual Status append(const PodOutput& pod, std::span<const OutputChunk> chunks) = 0;

@@ -15,6 +15,14 @@ class MemoryLogSink : public LogSink {
     const std::lock_guard lock(mutex_);
     return last(pod);
   }
+  Result<LastKept> last_kept(const PodOutput& pod) override {
+    LastKept last;
+    for (const OutputChunk& chunk : chunks(pod)) {
+      if (chunk.at != last.at) last = {chunk.at, 0};
+      last.bytes += chunk.bytes.size();
+    }
+    return last;
+  }
   Status append(const PodOutput& pod, std::span<const OutputChunk> chunks) override {
     const std::lock_guard lock(mutex_);
     if (refuses_) return Error{Fault::Unavailable, "the log store is full"};

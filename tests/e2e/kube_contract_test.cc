@@ -8,6 +8,7 @@
 #include "clusters/kubernetes/names.h"
 #include "ports/cluster_contract.h"
 #include "ports/memory_inbox.h"
+#include "ports/memory_log_sink.h"
 #include "ports/memory_payloads.h"
 #include "tests/e2e/kube_cluster.h"
 
@@ -51,7 +52,7 @@ class KubernetesHarness {
     options.objects.pod.image = "example.com/tool:1";
     options.book.look_again = milliseconds(200);
     options.silence_max = seconds(1);
-    auto opened = clusters::KubernetesCluster::open(std::move(options), {inbox_, payloads_});
+    auto opened = clusters::KubernetesCluster::open(std::move(options), {inbox_, payloads_, logs_});
     MUSTER_CHECK(opened.ok(), "{}", opened.error().message);
     cluster_ = std::move(*opened);
     EXPECT_TRUE(hears(model::Health::Ready));
@@ -102,6 +103,7 @@ class KubernetesHarness {
   std::string ns_;
   ports::MemoryInbox inbox_{100'000};
   ports::MemoryPayloads payloads_;
+  ports::MemoryLogSink logs_;
   std::unique_ptr<clusters::KubernetesCluster> cluster_;
 };
 

@@ -39,6 +39,7 @@ IN_NAMESPACE = [
     {"apiGroups": ["batch"], "resources": ["jobs"],
      "verbs": ["create", "list", "watch", "deletecollection"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "deletecollection"]},
+    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
     {"apiGroups": [""], "resources": ["services", "secrets"],
      "verbs": ["create", "deletecollection"]}]
 

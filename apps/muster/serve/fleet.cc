@@ -129,8 +129,8 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& co
   if (!options) return options.error();
   options->objects.server = self_.server;
   options->objects.epoch = self_.epoch;
-  return as_cluster(
-      clusters::KubernetesCluster::open(std::move(*options), {ports_.inbox, ports_.payloads}));
+  return as_cluster(clusters::KubernetesCluster::open(
+      std::move(*options), {ports_.inbox, ports_.payloads, ports_.logs}));
 }
 
 }  // namespace muster::app

@@ -16,6 +16,9 @@ class TellingSink : public ports::LogSink {
       : sink_(sink), told_(std::move(told)) {}
 
   Result<std::uint64_t> taken(const ports::PodOutput& pod) override { return sink_.taken(pod); }
+  Result<ports::LastKept> last_kept(const ports::PodOutput& pod) override {
+    return sink_.last_kept(pod);
+  }
   Status append(const ports::PodOutput& pod, std::span<const ports::OutputChunk> chunks) override {
     Status status = sink_.append(pod, chunks);
     if (status) told_(pod.job);

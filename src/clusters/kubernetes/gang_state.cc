@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "clusters/kubernetes/names.h"
 #include "kube/json.h"
@@ -68,6 +69,41 @@ void read_container(const json::value& status, PodSight& pod) {
   }
 }
 
+/// Of a pod that no Job numbered it is made of its name: the same always, if not small.
+std::uint32_t rank_of(const json::value& pod) {
+  const auto index = parse_int(
+      text_at(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"}),
+      "index", 0, 0x7fffffff);
+  if (!index) return static_cast<std::uint32_t>(Hasher().add(kube::name_of(pod)).value() >> 40);
+  std::int64_t first = 0;
+  for (const json::value& container : items_at(pod, {"spec", "containers"})) {
+    for (const json::value& one : items_at(container, {"env"})) {
+      if (text_at(one, {"name"}) != "MUSTER_RANK_OFFSET") continue;
+      if (const auto offset = parse_int(text_at(one, {"value"}), "offset", 0, 0x7fffffff)) {
+        first = *offset;
+      }
+    }
+  }
+  return static_cast<std::uint32_t>(first + *index);
+}
+
+PodOutputSight output_of(const json::value& pod, bool is_over) {
+  PodOutputSight output;
+  const auto& containers = items_at(pod, {"spec", "containers"});
+  if (containers.empty()) return output;
+  output.container = text_at(containers.front(), {"name"});
+  output.rank = rank_of(pod);
+  for (const json::value& status : items_at(pod, {"status", "containerStatuses"})) {
+    if (text_at(status, {"name"}) != output.container) continue;
+    const bool has_ended = find(status, {"state", "terminated"}) != nullptr;
+    output.has_begun = has_ended || find(status, {"state", "running"}) != nullptr ||
+                       find(status, {"lastState", "terminated"}) != nullptr;
+    // One that will be started again goes on in the same log.
+    output.has_ended = has_ended && (is_over || text_at(pod, {"spec", "restartPolicy"}) == "Never");
+  }
+  return output;
+}
+
 std::string about(const PodSight& pod) {
   return fmt::format("pod {}{}{}: {}", pod.name, pod.node.empty() ? "" : " on ", pod.node,
                      pod.why.empty() ? pod.phase : pod.why);
@@ -104,6 +140,7 @@ PodSight pod_sight_of(const json::value& pod) {
   if (leaves_by) sight.leaves_by = *leaves_by;
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
+  sight.output = output_of(pod, !sight.is_live());
   for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
     read_container(status, sight);
   }

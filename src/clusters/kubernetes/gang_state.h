@@ -28,6 +28,14 @@ struct JobSight {
 };
 JobSight job_sight_of(const boost::json::value& job);
 
+/// Whether a pod has output to read: that of its first container.
+struct PodOutputSight {
+  std::uint32_t rank = 0;  // of the pod in the gang
+  std::string container = {};
+  bool has_begun = false;
+  bool has_ended = false;
+};
+
 /// What is kept of a pod that Muster's Jobs made.
 struct PodSight {
   std::string job = {};
@@ -44,6 +52,7 @@ struct PodSight {
   bool is_listed = false;          // its job is a list of objects
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
+  PodOutputSight output = {};
 
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };

@@ -113,11 +113,11 @@ GangWatch::~GangWatch() { core_->stop(); }
 bool GangWatch::has_synced() const { return core_->has_synced(); }
 std::vector<ports::Attempt> GangWatch::take_touched() { return core_->take_touched(); }
 void GangWatch::touch(const ports::Attempt& attempt) { core_->touch(attempt); }
-std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
-  return core_->pods_of(attempt);
-}
 GangState GangWatch::state_of(const ports::Attempt& attempt) const {
   return core_->state_of(attempt);
+}
+std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
+  return core_->pods_of(attempt);
 }
 
 }  // namespace muster::clusters

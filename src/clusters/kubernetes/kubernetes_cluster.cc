@@ -8,6 +8,7 @@
 #include "clusters/clock.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/pod_exec.h"
 
 namespace muster::clusters {
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr Duration pass_pause = milliseconds(200);
 constexpr Duration idle_pause = seconds(1);
-constexpr Duration full_inbox_pause = milliseconds(50);
+constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
 
@@ -27,7 +28,7 @@ Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOpt
   if (!client) return client.error();
   std::unique_ptr<KubernetesCluster> cluster(
       new KubernetesCluster(std::move(options), ports, std::move(*client)));
-  cluster->thread_ = std::thread([raw = cluster.get()] { raw->run(); });
+  cluster->thread_ = std::thread([raw = cluster.get()] { raw->work(); });
   return cluster;
 }
 
@@ -65,6 +66,8 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
   workloads_ = std::make_unique<WorkloadWatch>(
       *client_, ns, server_selector(server),
       [this](const ports::Attempt& attempt) { gangs_->touch(attempt); });
+  logs_ = std::make_unique<PodLogs>(*client_, PodLogOptions{.ns = ns}, ports_.logs,
+                                    [this] { wishes_.wake(); });
 }
 
 KubernetesCluster::~KubernetesCluster() {
@@ -72,15 +75,21 @@ KubernetesCluster::~KubernetesCluster() {
   if (thread_.joinable()) thread_.join();
   namespace_.reset();
   workloads_.reset();
+  logs_.reset();
   gangs_.reset();
   sight_.reset();
   client_.reset();
 }
 
+Result<std::shared_ptr<ports::PodCommandSession>> KubernetesCluster::run(
+    const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) {
+  return exec_in_pod(*client_, gangs_->pods_of(command.attempt), command, std::move(callbacks));
+}
+
 // ----------------------------------------------------------------------------------------------
 // the thread
 
-void KubernetesCluster::run() {
+void KubernetesCluster::work() {
   Duration pause{0};
   while (wishes_.rest(is_done(), -1, pause)) {
     const Time now = wall_now();
@@ -99,9 +108,9 @@ void KubernetesCluster::run() {
     const bool is_drained = sight_->changes().drain(ports_.inbox);
     outgoing_.flush();
     const bool is_calm = book_.is_settled() && held_.empty();
-    pause = !is_drained || !outgoing_.empty() ? full_inbox_pause
-            : is_calm                         ? idle_pause
-                                              : pass_pause;
+    pause = !is_drained || !outgoing_.empty() || logs_->has_endings() ? short_pause
+            : is_calm                                                 ? idle_pause
+                                                                      : pass_pause;
   }
 }
 
@@ -110,8 +119,8 @@ bool KubernetesCluster::is_done() {
     const std::lock_guard lock(mutex_);
     if (!answers_.empty()) return false;
   }
-  return promised_ == 0 && held_.empty() && outgoing_.empty() && book_.is_settled() &&
-         sight_->changes().size() == 0;
+  return promised_ == 0 && unread_.empty() && held_.empty() && outgoing_.empty() &&
+         book_.is_settled() && sight_->changes().size() == 0;
 }
 
 void KubernetesCluster::answer(std::function<void()> function) {
@@ -162,7 +171,17 @@ void KubernetesCluster::look_at_gangs(Time now) {
   if (!gangs_->has_synced() || !workloads_->has_answered()) return;
   for (const ports::Attempt& attempt : gangs_->take_touched()) {
     if (!book_.knows(attempt)) continue;
-    if (const auto state = state_of(attempt)) book_.seen(attempt, *state, now);
+    logs_->look(attempt, gangs_->pods_of(attempt), now);
+    unread_.insert(attempt);
+  }
+  logs_->pass(now);
+  for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
+    const auto state = state_of(attempt);
+    if (!state) continue;
+    // Whoever hears that it ended finds all of its output.
+    const bool is_read = !state->is_ended || logs_->is_complete(attempt);
+    if (!is_read) unread_.insert(attempt);
+    if (is_read) book_.seen(attempt, *state, now);
   }
 }
 

@@ -9,8 +9,8 @@
 // taken away by others are StartFailed, and the gang queues again.
 //
 // Thread contract: apply and relist only queue, and one thread of its own does the rest; it never
-// waits for the API server. Inbox and Payloads must outlive the cluster. Destroying it leaves the
-// pods running.
+// waits for the API server. Inbox, Payloads and LogSink must outlive the cluster. Destroying it
+// leaves the pods running.
 #pragma once
 
 #include <deque>
@@ -33,6 +33,7 @@
 #include "clusters/kubernetes/namespace_watch.h"
 #include "clusters/kubernetes/node_model.h"
 #include "clusters/kubernetes/object_writer.h"
+#include "clusters/kubernetes/pod_logs.h"
 #include "clusters/kubernetes/sight.h"
 #include "clusters/kubernetes/workload_watch.h"
 #include "clusters/outgoing.h"
@@ -41,7 +42,9 @@
 #include "kube/client.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
+#include "ports/log_sink.h"
 #include "ports/payloads.h"
+#include "ports/pod_commands.h"
 
 namespace muster::clusters {
 
@@ -63,11 +66,12 @@ struct KubernetesOptions {
   std::size_t queue_most = 65536;      // actions; more are dropped and handed over again later
 };
 
-class KubernetesCluster : public ports::Cluster {
+class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
  public:
   struct Ports {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
+    ports::LogSink& logs;
   };
   /// Does not wait for the cluster: one that cannot be reached is opened and says so.
   static Result<std::unique_ptr<KubernetesCluster>> open(KubernetesOptions options, Ports ports);
@@ -75,6 +79,9 @@ class KubernetesCluster : public ports::Cluster {
 
   void apply(const ports::Action& action) override { wishes_.put(action); }
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
+
+  Result<std::shared_ptr<ports::PodCommandSession>> run(
+      const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;
 
   /// Waits until everything asked for is done: started or over, and said. False if that takes
   /// longer than `at_most`.
@@ -84,7 +91,7 @@ class KubernetesCluster : public ports::Cluster {
   KubernetesCluster(KubernetesOptions options, Ports ports, std::unique_ptr<kube::Client> client);
 
   // ---- the thread
-  void run();
+  void work();
   void do_answers();
   void do_wishes(Time now);
   void look_at_gangs(Time now);
@@ -130,6 +137,8 @@ class KubernetesCluster : public ports::Cluster {
   std::unique_ptr<GangWatch> gangs_;
   std::unique_ptr<WorkloadWatch> workloads_;
   std::unique_ptr<NamespaceWatch> namespace_;
+  std::unique_ptr<PodLogs> logs_;
+  std::set<ports::Attempt> unread_;  // ended, but for the rest of their output
   std::thread thread_;
 };
 

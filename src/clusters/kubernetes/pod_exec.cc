@@ -1,0 +1,69 @@
+#include "clusters/kubernetes/pod_exec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/exec.h"
+
+namespace muster::clusters {
+namespace {
+
+class Session : public ports::PodCommandSession {
+ public:
+  explicit Session(kube::ExecSession session) : session_(std::move(session)) {}
+  void write(std::string_view bytes) override { session_.write(bytes); }
+  void end_input() override {
+    if (!session_.close_stdin()) session_.cancel();  // an old server: the command would wait
+  }
+  void resize(int columns, int rows) override { session_.resize(columns, rows); }
+  void cancel() override { session_.cancel(); }
+  std::size_t pending_bytes() const override { return session_.pending_bytes(); }
+
+ private:
+  kube::ExecSession session_;
+};
+
+Result<PodSight> find_pod(const std::vector<PodSight>& pods, std::uint32_t rank) {
+  std::string others;
+  for (const PodSight& pod : pods) {
+    if (pod.output.rank == rank) return pod;
+    others += fmt::format("{}{}", others.empty() ? "" : ", ", pod.output.rank);
+  }
+  return Error{Fault::NotFound, others.empty()
+                                    ? std::string("it has no pod in the cluster yet")
+                                    : fmt::format("it has no pod {}; there are {}", rank, others)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ports::PodCommandSession>> exec_in_pod(
+    kube::Client& client, const std::vector<PodSight>& pods, const ports::PodCommand& command,
+    ports::PodCommandCallbacks callbacks) {
+  const auto pod = find_pod(pods, command.pod);
+  if (!pod) return pod.error();
+  if (!pod->output.has_begun || pod->output.has_ended) {
+    return Error{Fault::Conflict, fmt::format("pod {} does not run: {}", pod->name,
+                                              pod->why.empty() ? pod->phase : pod->why)};
+  }
+  kube::ExecCallbacks on;
+  on.on_stdout = std::move(callbacks.on_output);
+  on.on_stderr = std::move(callbacks.on_errors);
+  on.on_exit = [on_exit = std::move(callbacks.on_exit)](const kube::Reply<int>& code) {
+    if (!on_exit) return;
+    if (code) return on_exit(*code);
+    on_exit(Error{code.error().fault(), code.error().message});
+  };
+  return std::shared_ptr<ports::PodCommandSession>(
+      std::make_shared<Session>(kube::exec_later(client,
+                                                 {.ns = pod->ns,
+                                                  .pod = pod->name,
+                                                  .container = pod->output.container,
+                                                  .command = command.words,
+                                                  .has_stdin = command.has_input,
+                                                  .has_tty = command.has_terminal},
+                                                 std::move(on))));
+}
+
+}  // namespace muster::clusters

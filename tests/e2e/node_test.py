@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The real `muster serve` with a real node: what pods print, how they end, commands in them.
+
+Usage: node_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+
+The node is a kubelet with containerd (real_node.py). `NOT TESTED` on its own line means that it
+cannot run here, and why.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from binaries import KUBERNETES, Missing  # noqa: E402
+from images import SHELL_IMAGE  # noqa: E402
+from muster_server import Server  # noqa: E402
+from real_node import RealNodeCluster  # noqa: E402
+
+BINARY = ""
+CLUSTER = None
+
+
+class WithNode(unittest.TestCase):
+    """Each test has a namespace and a server of its own."""
+
+    def setUp(self):
+        made = CLUSTER.create("/api/v1/namespaces", {
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "muster-"}})
+        self.namespace = made["metadata"]["name"]
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.wait("the namespace's account", lambda: CLUSTER.get(
+            f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default")[0] == 200)
+        self.server = Server(BINARY, f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
+   namespace: {self.namespace}, image: {SHELL_IMAGE}}}
+""")
+        self.addCleanup(self.server.close)
+        self.server.start()
+
+    def muster(self, *words, code=0, given="", timeout=120):
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
+        environment.pop("MUSTER_TOKEN", None)
+        done = subprocess.run([BINARY, *words], env=environment, capture_output=True, text=True,
+                              timeout=timeout, input=given, check=False)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr,
+                                                 self.server.log()[-3000:]))
+        return done.stdout
+
+    def wait(self, what, condition, wait_s=60):
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail(f"{what}: not within {wait_s} s\n{self.server.log()[-4000:]}")
+
+    def submit(self, script, **more):
+        return self.server.submit(["sh", "-c", script], **more)
+
+    def wait_output(self, job, part):
+        self.wait(f"{part!r} in the output", lambda: part in self.muster("logs", job))
+
+
+class Output(WithNode):
+    """What pods print reaches `muster logs`."""
+
+    def test_run_prints_what_the_pod_prints_and_ends_with_its_code(self):
+        out = self.muster("run", "--", "sh", "-c",
+                          "echo hello; echo errors >&2; sleep 0.5; printf 'no end'; exit 7", code=7)
+        self.assertEqual(sorted(out.splitlines()), ["errors", "hello", "no end"])
+        out = self.muster("run", "--", "cat", "/etc/passwd")
+        self.assertIn("root:x:0:0", out)
+
+    def test_the_pods_of_a_gang_print_under_their_ranks(self):
+        job = self.submit("echo rank $RANK of $WORLD_SIZE", pods=3)
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        lines = sorted(self.muster("logs", job).splitlines())
+        self.assertEqual(len(lines), 3, lines)
+        for rank, line in enumerate(lines):
+            self.assertRegex(line, rf"^{rank}\b.*rank {rank} of 3$")
+
+    def test_a_job_whose_program_is_not_there_says_so(self):
+        job = self.server.submit(["no-such-program"])
+        row = self.server.wait_final(job)
+        self.assertEqual(row["state"], "Failed", row)
+        self.assertIn("no-such-program", str(row))
+
+    def numbered(self, count, pause):
+        job = self.submit(f"i=0; while [ $i -lt {count} ]; do i=$((i+1)); echo line $i; "
+                          f"sleep {pause}; done; echo the end")
+        self.wait_output(job, "line 3\n")
+        return job
+
+    def assert_all_lines(self, job, count):
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        lines = self.muster("logs", job).splitlines()
+        self.assertEqual(lines, [f"line {i + 1}" for i in range(count)] + ["the end"])
+
+    def test_a_server_that_was_killed_goes_on_with_the_output(self):
+        job = self.numbered(150, 0.05)
+        for _ in range(3):
+            self.server.kill()
+            time.sleep(0.5)
+            self.server.start()
+            time.sleep(0.8)
+        self.assert_all_lines(job, 150)
+
+    def test_no_line_is_lost_or_doubled_when_the_api_server_restarts(self):
+        job = self.numbered(300, 0.05)
+        CLUSTER.restart_api()
+        time.sleep(1)
+        CLUSTER.restart_api()
+        self.assert_all_lines(job, 300)
+
+    def test_much_output_arrives_whole(self):
+        # The runtime itself drops what is in the pipe when a program ends in the middle of a flood.
+        job = self.submit("seq 1 300000; sleep 2")
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        numbers = [int(line) for line in self.muster("logs", job).split()]
+        self.assertEqual(numbers, list(range(1, 300001)))
+
+    def test_the_output_of_a_cancelled_job_stays(self):
+        job = self.submit("trap 'echo told to go; exit 0' TERM; echo up; "
+                          "while true; do sleep 0.1; done")
+        self.wait_output(job, "up\n")
+        self.muster("cancel", job)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.wait_output(job, "told to go\n")
+
+
+def main():
+    global BINARY, CLUSTER  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    options, more = parser.parse_known_args()
+    BINARY = os.path.abspath(options.binary)
+    try:
+        CLUSTER = RealNodeCluster("real", options.kubernetes)
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    with CLUSTER:
+        CLUSTER.add_gpus(4)
+        program = unittest.main(argv=[sys.argv[0], *more], exit=False)
+        return not program.result.wasSuccessful()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
