@@ -8,7 +8,8 @@ BENCHES := plan fgd growth server
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e fuzz soak \
+.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e cluster \
+        cluster-stop fuzz soak \
         bench bench-plan bench-fgd bench-growth bench-server lint format docs-check clean
 
 help:  ## list the targets
@@ -56,9 +57,16 @@ sim: build  ## one simulated history with faults, SEED=1 unless given
 server:  ## the real server over HTTP: kill -9 on both stores, full disk, full inbox (ASan)
 	@$(TIERS) server
 
-e2e:  ## real Kubernetes control planes; builds their binaries once, into a cache (needs Go, minutes)
-	@tests/e2e/binaries.py
+e2e:  ## real Kubernetes control planes and a real node; builds their binaries once, into a cache (Go, minutes)
+	@tests/e2e/binaries.py --with kubelet
 	@$(TIERS) e2e
+
+cluster: build  ## leave two Kubernetes clusters, a real node and a Muster server running to play with
+	@tests/e2e/binaries.py --with kubelet kubectl > /dev/null
+	@tests/e2e/playground.py start $(MUSTER)
+
+cluster-stop:  ## end what `make cluster` started
+	@tests/e2e/playground.py stop
 
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz

@@ -166,6 +166,14 @@ def thread_sanitizer(*libraries):
     return run
 
 
+def kubernetes_binaries(context):
+    """What the e2e tier runs, built once into a cache; without Go that tier says it is skipped."""
+    code, output = context.call("tests/e2e/binaries.py", "--with", "kubelet")
+    if code:
+        return skipped((output.strip().splitlines() or ["no Kubernetes binaries"])[0])
+    return Result()
+
+
 # --- the tiers; budgets are seconds on two cores, builds cold ---------------------------------
 
 TIERS = [
@@ -182,7 +190,8 @@ TIERS = [
          ["build-release"]),
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
-    Tier("e2e", label("asan", "e2e"), 300, ["build-asan"]),  # skipped without Kubernetes' binaries
+    Tier("build-kube", kubernetes_binaries, 900, counts=False),
+    Tier("e2e", label("asan", "e2e"), 600, ["build-asan"]),  # skipped without Kubernetes' binaries
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
     Tier("tsan", thread_sanitizer("control", "ports", "sim", "net", "store", "clusters", "api"),

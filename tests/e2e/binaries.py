@@ -5,7 +5,8 @@ Usage: binaries.py [--kubernetes 1.34.4] [--with NAME...]     prints the folder 
 
 They come from the Go module proxy in pinned versions and are built once, into a cache outside of
 the tree whose folder carries the version: ${XDG_CACHE_HOME:-~/.cache}/muster/kube-<version>.
-MUSTER_KUBE_BIN names a folder of ready ones instead. Go's own settings (GOPROXY, GOFLAGS) count.
+MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.6).
+Go's own settings (GOPROXY, GOFLAGS) count.
 """
 import argparse
 import fcntl
@@ -19,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-KUBERNETES = "1.34.4"
+KUBERNETES = os.environ.get("MUSTER_KUBERNETES") or "1.34.4"
 ETCD = "3.6.7"
 KWOK = "0.7.0"
 

@@ -52,7 +52,8 @@ class ControlPlane:
 
     def make_files(self):
         pki = self.pki
-        pki.issue("apiserver", "kube-apiserver", addresses=sorted({"127.0.0.1", self.host, "10.96.0.1"}),
+        addresses = sorted({"127.0.0.1", self.host, "10.96.0.1"})
+        pki.issue("apiserver", "kube-apiserver", addresses=addresses,
                   names=["localhost", "kubernetes", "kubernetes.default.svc", "apiserver.test"])
         pki.issue("admin", "admin", groups=["system:masters"])
         pki.issue("controllers", "system:kube-controller-manager")
