@@ -295,6 +295,15 @@ class QueueChecks {
                         fmt::format("{} is above the {} of '{}'", shown(maximum, resource),
                                     shown(*above, resource), parent.name));
     }
+    // The lowest guarantee on the way up is the one that counts, for all resources.
+    if (queue.guaranteed.of.empty()) return;
+    for (const auto& [resource, amount] : parent.guaranteed.of) {
+      if (!find(queue.guaranteed, resource))
+        checks_.warning(path + ".guaranteed",
+                        fmt::format("names no {}, so the {} guaranteed to '{}' do not count for "
+                                    "its jobs; say how much of it is theirs",
+                                    resource, shown(amount, resource), parent.name));
+    }
   }
 
   Checks& checks_;

@@ -274,6 +274,9 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
       {sim + "queues: [{name: a, guaranteed: {gpu: 4.5, gpu.T4: 3, gpu.H100: 1}}]",
        {"f:2:9: warning: queues: guarantees 1 gpu.H100 in all, but the clusters have 0",
         "f:2:9: warning: queues: guarantees 4500m gpu in all, but the clusters have 4"}},
+      {"queues: [{name: a, guaranteed: {gpu: 4}, queues: [{name: b, guaranteed: {cpu: 3}}]}]",
+       {"f:1:73: warning: queues[0].queues[0].guaranteed: names no gpu, so the 4 guaranteed to 'a' "
+        "do not count for its jobs; say how much of it is theirs"}},
       {"queues: [{name: a, maximum: {gpu: 2}, queues: [{name: b, maximum: {gpu: 3}}]}]",
        {"f:1:73: warning: queues[0].queues[0].maximum.gpu: 3 is above the 2 of 'a'"}},
       {"limits: {inbox: 10, batch: 11}", {"f:1:28: limits.batch: is above inbox"}},

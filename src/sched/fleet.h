@@ -140,7 +140,6 @@ class Fleet {
   const GpuState& gpu_of(ClassId id) const { return gpu_states_[classes_[id.index()].gpu]; }
   /// The member with the lowest rank. The class must not be empty.
   NodeId first_member(ClassId id);
-  GpuStates& gpu_states() { return gpu_states_; }
   std::size_t cluster_count() const { return clusters_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t class_slots() const { return classes_.size(); }

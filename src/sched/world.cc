@@ -472,12 +472,6 @@ void World::drop_reservation(ReservationId id) {
   reservation = Reservation{};
 }
 
-std::size_t World::reservation_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(reservations_.begin(), reservations_.end(),
-                    [](const Reservation& r) { return !r.job.is_none(); }));
-}
-
 // ----------------------------------------------------------------------------------------------
 // amounts
 

@@ -131,7 +131,6 @@ class World {
   ReservationId add_reservation(const Reservation& reservation);  // marks the nodes and the job
   void drop_reservation(ReservationId id);
   void restore_reservation(ReservationId id, const Reservation& reservation);  // undoes a drop
-  std::size_t reservation_count() const;
 
   // ---- primitive changes used by apply and, with undo, by plan
   JobSlot add_job(Job job);
