@@ -90,7 +90,6 @@ Agenda::QueueState& Agenda::mark(QueueId id) {
 void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
-  tournament_.clear();
   const std::size_t most = listings[looked_].most;
   std::optional<std::vector<LineId>> with_chance;
   dense_ = try_all_ || reserve_open_ || due_ > most;
@@ -122,7 +121,9 @@ void Agenda::mark_candidates(World& world, bool closer) {
   }
   std::sort(marked.begin(), marked.end());
   marked.erase(std::unique(marked.begin(), marked.end()), marked.end());
-  for (const QueueId queue : marked) offer_bound(world, queue);
+  std::vector<Tournament::Entrant> entrants;
+  for (const QueueId queue : marked) entrants.push_back({queue, bound_of(world, queue)});
+  tournament_.start(world.quota, entrants);
 }
 
 void Agenda::mark_all(World& world) {
@@ -130,15 +131,17 @@ void Agenda::mark_all(World& world) {
   for (const LineId id : moved_) {
     if (!lines_[id.index()].current.is_none()) add_later(world, world.line(id).queue, id);
   }
+  std::vector<Tournament::Entrant> entrants;
   for (const QueueId queue : world.quota.by_name()) {
     if (world.lines_of(queue).empty()) continue;
     mark(queue).all = true;
-    offer_bound(world, queue);
+    entrants.push_back({queue, bound_of(world, queue)});
   }
+  tournament_.start(world.quota, entrants);
 }
 
 /// The best the queue could have, before its lines are looked through.
-void Agenda::offer_bound(const World& world, QueueId id) {
+Offer Agenda::bound_of(const World& world, QueueId id) const {
   const QueueState& q = queues_[id.index()];
   const Rules& rules = policy_->rules;
   Offer offer;
@@ -152,7 +155,7 @@ void Agenda::offer_bound(const World& world, QueueId id) {
     const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
     offer.negated_class = -std::int64_t{std::min(highest, cap)};
   }
-  tournament_.offer(world.quota, id, offer);
+  return offer;
 }
 
 void Agenda::open(World& world, QueueId id) {
@@ -451,7 +454,7 @@ void Agenda::retry(World& world, LineId id) {
   } else {
     add_later(world, queue, id);
   }
-  offer_bound(world, queue);
+  tournament_.offer(world.quota, queue, bound_of(world, queue));
 }
 
 bool Agenda::has_next(const World& world, LineId id) const {

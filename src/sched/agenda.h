@@ -130,7 +130,7 @@ class Agenda {
   void mark_candidates(World& world, bool closer = false);
   void mark_all(World& world);
   QueueState& mark(QueueId queue);
-  void offer_bound(const World& world, QueueId queue);
+  Offer bound_of(const World& world, QueueId queue) const;
   void open(World& world, QueueId queue);
   void find_candidate(World& world, QueueId queue);
   std::optional<Entry> first_candidate(World& world, QueueId queue, bool fifo);

@@ -126,9 +126,11 @@ FitCache::ClassFit& FitCache::new_entry(const World& world, const Policy& policy
                                         const PodShapeRec& pod, std::uint16_t each, ClassId cls) {
   if (fits_.size() <= pod.need) fits_.resize(world.shapes.need_count());
   auto& row = fits_[pod.need];
-  if (row.size() <= cls.index()) row.resize(world.fleet.class_slots() * 2 + 64);
+  const std::size_t at = cls.index() / chunk_size;
+  if (row.size() <= at) row.resize(world.fleet.class_slots() / chunk_size + 16);
+  if (!row[at]) row[at] = std::make_unique<Chunk>();
   const NodeClass& node = world.fleet.node_class(cls);
-  ClassFit& f = row[cls.index()];
+  ClassFit& f = (*row[at])[cls.index() % chunk_size];
   f.generation = node.generation;
   f.pods = static_cast<std::uint16_t>(
       pods_that_fit(pod, each, node, world.fleet.gpu(node.gpu), policy.rules));

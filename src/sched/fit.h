@@ -3,8 +3,10 @@
 // can be dropped at any time without changing a decision.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -58,12 +60,17 @@ class FitCache {
     std::uint16_t device = 0;
     std::int64_t cost = unknown_cost;
   };
+  // Made when one of its classes is asked for: of ten thousand classes a need meets hundreds.
+  static constexpr std::size_t chunk_size = 16;
+  using Chunk = std::array<ClassFit, chunk_size>;
   static constexpr std::int64_t unknown_cost = std::numeric_limits<std::int64_t>::min();
   ClassFit& entry(const World& world, const Policy& policy, const PodShapeRec& pod,
                   std::uint16_t each, ClassId cls, const NodeClass& node) {
-    if (pod.need < fits_.size() && cls.index() < fits_[pod.need].size()) {
-      ClassFit& f = fits_[pod.need][cls.index()];
-      if (f.generation == node.generation) return f;
+    if (pod.need < fits_.size() && cls.index() / chunk_size < fits_[pod.need].size()) {
+      if (const auto& chunk = fits_[pod.need][cls.index() / chunk_size]) {
+        ClassFit& f = (*chunk)[cls.index() % chunk_size];
+        if (f.generation == node.generation) return f;
+      }
     }
     return new_entry(world, policy, pod, each, cls);
   }
@@ -73,8 +80,8 @@ class FitCache {
                       std::uint16_t each, ClassId cls);
 
   std::optional<Time> renew_at_;
-  std::vector<std::vector<Match>> matches_;  // [pod shape][profile]
-  std::vector<std::vector<ClassFit>> fits_;  // [need][class]
+  std::vector<std::vector<Match>> matches_;                // [pod shape][profile]
+  std::vector<std::vector<std::unique_ptr<Chunk>>> fits_;  // [need][class / chunk_size]
 };
 
 /// How many pods of this shape fit on a node with these free amounts.

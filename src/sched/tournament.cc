@@ -45,24 +45,30 @@ bool Tournament::before(QueueId a, QueueId b) const {
   return std::tie(x.best, x.share, x.name_rank) < std::tie(y.best, y.share, y.name_rank);
 }
 
-void Tournament::sift(std::vector<QueueId>& heap, std::size_t at) {
+void Tournament::put(std::vector<QueueId>& heap, std::size_t at, QueueId queue) {
+  heap[at] = queue;
+  entries_[queue.index()].at = static_cast<std::uint32_t>(at);
+}
+
+std::size_t Tournament::rise(std::vector<QueueId>& heap, std::size_t at) {
   const QueueId moving = heap[at];
-  const auto put = [&](std::size_t i, QueueId queue) {
-    heap[i] = queue;
-    entries_[queue.index()].at = static_cast<std::uint32_t>(i);
-  };
-  while (at > 0 && before(moving, heap[(at - 1) / 2])) {
-    put(at, heap[(at - 1) / 2]);
-    at = (at - 1) / 2;
+  for (; at > 0 && before(moving, heap[(at - 1) / 2]); at = (at - 1) / 2) {
+    put(heap, at, heap[(at - 1) / 2]);
   }
+  put(heap, at, moving);
+  return at;
+}
+
+void Tournament::sink(std::vector<QueueId>& heap, std::size_t at) {
+  const QueueId moving = heap[at];
   while (at * 2 + 1 < heap.size()) {
     std::size_t child = at * 2 + 1;
     if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
     if (!before(heap[child], moving)) break;
-    put(at, heap[child]);
+    put(heap, at, heap[child]);
     at = child;
   }
-  put(at, moving);
+  put(heap, at, moving);
 }
 
 void Tournament::place(QueueId queue, QueueId parent) {
@@ -72,7 +78,7 @@ void Tournament::place(QueueId queue, QueueId parent) {
     at = static_cast<std::uint32_t>(heap.size());
     heap.push_back(queue);
   }
-  sift(heap, at);
+  sink(heap, rise(heap, at));
 }
 
 void Tournament::remove(QueueId queue, QueueId parent) {
@@ -82,9 +88,53 @@ void Tournament::remove(QueueId queue, QueueId parent) {
   const QueueId last = heap.back();
   heap.pop_back();
   if (last == queue) return;
-  heap[at] = last;
-  entries_[last.index()].at = static_cast<std::uint32_t>(at);
-  sift(heap, at);
+  put(heap, at, last);
+  sink(heap, rise(heap, at));
+}
+
+/// What decides its place among its siblings, anew; false: it has nothing to offer.
+bool Tournament::weigh(const QuotaTree& quota, QueueId queue) {
+  Entry& e = entries_[queue.index()];
+  std::optional<Offer> best = e.own;
+  if (!e.children.empty()) {
+    const Offer& child = entries_[e.children.front().index()].best;
+    if (!best || child < *best) best = child;
+  }
+  if (!best) return false;
+  e.best = *best;
+  e.share = shares.of(quota, queue);
+  e.name_rank = quota[queue].name_rank;
+  return true;
+}
+
+void Tournament::start(const QuotaTree& quota, std::span<const Entrant> entrants) {
+  ++round_;
+  if (entries_.size() < quota.size()) entries_.resize(quota.size());
+  for (auto& level : levels_) level.clear();
+  for (const auto& [queue, offer] : entrants) {
+    entry(queue).own = offer;
+    std::size_t depth = 0;
+    for (QueueId id = queue; !quota[id].parent.is_none(); id = quota[id].parent) ++depth;
+    if (levels_.size() <= depth) levels_.resize(depth + 1);
+    for (QueueId id = queue; depth > 0; id = quota[id].parent, --depth) {
+      if (std::exchange(entry(id).at, 0) != nowhere) break;  // and so are all above
+      levels_[depth].push_back(id);
+    }
+  }
+  const auto make_heap = [&](QueueId queue) {
+    auto& heap = entries_[queue.index()].children;
+    for (std::size_t at = heap.size() / 2; at > 0; --at) sink(heap, at - 1);
+  };
+  for (std::size_t depth = levels_.size(); depth > 1; --depth) {
+    for (const QueueId id : levels_[depth - 1]) {
+      make_heap(id);
+      weigh(quota, id);
+      auto& siblings = entry(quota[id].parent).children;
+      siblings.push_back(id);
+      put(siblings, siblings.size() - 1, id);
+    }
+  }
+  if (!entrants.empty()) make_heap(QuotaTree::root());
 }
 
 void Tournament::offer(const QuotaTree& quota, QueueId queue, std::optional<Offer> own) {
@@ -92,20 +142,12 @@ void Tournament::offer(const QuotaTree& quota, QueueId queue, std::optional<Offe
   entry(queue).own = own;
   for (QueueId id = queue; !quota[id].parent.is_none(); id = quota[id].parent) {
     const QueueId parent = quota[id].parent;
-    Entry& e = entry(id);
+    entry(id);
     entry(parent);
-    std::optional<Offer> best = e.own;
-    if (!e.children.empty()) {
-      const Offer& child = entries_[e.children.front().index()].best;
-      if (!best || child < *best) best = child;
-    }
-    if (!best) {
+    if (!weigh(quota, id)) {
       remove(id, parent);
       continue;
     }
-    e.best = *best;
-    e.share = shares.of(quota, id);
-    e.name_rank = quota[id].name_rank;
     place(id, parent);
   }
 }

@@ -2,7 +2,7 @@
 // offer. Best is who is inside guaranteed amounts, then the highest priority class, then the lowest
 // weighted dominant share, then the name.
 //
-// Only queues that made an offer since clear() take part, so the cost of a plan follows the queues
+// Only queues that made an offer since start() take part, so the cost of a plan follows the queues
 // it has to look at and not all there are. An offer may be a bound (better than what the queue
 // really has): whoever asks for best() makes it exact and asks again.
 #pragma once
@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -51,8 +52,12 @@ class Tournament {
  public:
   Shares shares;
 
-  /// Nobody takes part.
-  void clear() { ++round_; }
+  struct Entrant {
+    QueueId queue;
+    Offer offer;
+  };
+  /// These take part, each once, and nobody else.
+  void start(const QuotaTree& quota, std::span<const Entrant> entrants);
   /// What the queue's own lines offer from now on; nothing: it has none. Its share and those above
   /// are looked at anew.
   void offer(const QuotaTree& quota, QueueId queue, std::optional<Offer> own);
@@ -73,13 +78,17 @@ class Tournament {
   };
 
   Entry& entry(QueueId queue);
+  bool weigh(const QuotaTree& quota, QueueId queue);
   bool before(QueueId a, QueueId b) const;
   void place(QueueId queue, QueueId parent);
   void remove(QueueId queue, QueueId parent);
-  void sift(std::vector<QueueId>& heap, std::size_t at);
+  void put(std::vector<QueueId>& heap, std::size_t at, QueueId queue);
+  std::size_t rise(std::vector<QueueId>& heap, std::size_t at);
+  void sink(std::vector<QueueId>& heap, std::size_t at);
 
   std::uint64_t round_ = 1;
   std::vector<Entry> entries_;
+  std::vector<std::vector<QueueId>> levels_;  // of start(): who takes part, by depth
 };
 
 }  // namespace muster::sched
