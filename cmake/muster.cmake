@@ -3,7 +3,7 @@
 #   muster_library(NAME [DEPS lib...] [LIBS target...])
 #     src/NAME/**.cc become the library muster_NAME, its *_test.cc, with what is in
 #     its testing/, the tests muster_NAME_test
-#   muster_app(NAME [DEPS lib...] [LIBS target...])
+#   muster_app(NAME [DEPS lib...] [LIBS target...] [ALLOCATOR target])
 #     apps/NAME/**.cc become build/<preset>/NAME
 #   muster_gtest(TARGET LABEL label SOURCES file... [DEPS lib...] [LIBS target...] [TIMEOUT s])
 #   muster_command_test(NAME LABEL label COMMAND ... [TIMEOUT s])
@@ -86,7 +86,7 @@ function(muster_library NAME)
 endfunction()
 
 function(muster_app NAME)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;ALLOCATOR" ${ARGN})
   file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/${NAME}/*.cc)
   list(FILTER SOURCES EXCLUDE REGEX "_(test|bench)\\.cc$")
   if(NOT SOURCES)
@@ -96,6 +96,7 @@ function(muster_app NAME)
   add_executable(${NAME} ${SOURCES})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   muster_configure_target(${NAME} ${ARG_LIBS})
+  target_link_libraries(${NAME} PRIVATE ${ARG_ALLOCATOR})  # before all that allocate
   muster_link(${NAME} ${ARG_DEPS})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBS})
 endfunction()

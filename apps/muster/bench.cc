@@ -1,13 +1,13 @@
 #include "apps/muster/bench.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,9 +61,13 @@ void progress(std::string_view what) {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K{} ", what);
 }
 
-std::int64_t heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+/// Resident memory of this process: what the allocator keeps for later counts too.
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t all = 0;
+  std::int64_t resident = 0;
+  statm >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 double per_job(std::int64_t bytes, std::int64_t jobs) {
@@ -78,17 +82,17 @@ void measure_empty_fleet(const Options& options, const FleetGenerator& generator
   run.load_fleet();
   report.machine = sim::measure_machine(run.world());
   progress("an empty fleet: submitting");
-  const std::int64_t before = heap_bytes();
+  const std::int64_t before = resident_bytes();
   report.submit_us =
       run.submit(0, options.size.jobs) * 1e6 / static_cast<double>(options.size.jobs);
-  report.bytes_per_waiting_job = per_job(heap_bytes() - before, options.size.jobs);
+  report.bytes_per_waiting_job = per_job(resident_bytes() - before, options.size.jobs);
   report.lines = run.lines_waiting();
   progress("an empty fleet: the first plan");
   const auto start = std::chrono::steady_clock::now();
   report.empty = run.fill();
   report.first_plan_wall_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.bytes_with_caches = per_job(heap_bytes() - before, options.size.jobs);
+  report.bytes_with_caches = per_job(resident_bytes() - before, options.size.jobs);
   report.shapes = run.world().shapes.size();
   report.pod_shapes = run.world().shapes.pod_count();
   report.node_classes = run.world().fleet.class_count();
