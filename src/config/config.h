@@ -71,6 +71,8 @@ enum class ClusterType { Local, Simulated, Kubernetes };
 /// How firmly pods keep to the nodes that were planned for them.
 enum class NodeBinding { Require, Prefer, None };
 
+constexpr Duration ready_within_default = minutes(10);
+
 struct Cluster {
   std::string name;
   ClusterType type = ClusterType::Local;
@@ -92,6 +94,7 @@ struct Cluster {
   std::optional<std::string> kube_namespace;  // unset: the context's
   std::optional<std::string> image;           // what commands run in
   std::optional<NodeBinding> node_binding;    // unset: require
+  std::optional<Duration> ready_within;       // unset: ready_within_default
   std::optional<PodDefaults> pod;             // of all its pools
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };

@@ -136,6 +136,9 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   kubernetes(cluster.kube_namespace, "namespace");
   kubernetes(cluster.image, "image");
   only(cluster.node_binding.has_value(), "node_binding", ClusterType::Kubernetes, "kubernetes");
+  only(cluster.ready_within.has_value(), "ready_within", ClusterType::Kubernetes, "kubernetes");
+  checks.require(!cluster.ready_within || cluster.ready_within->ms >= 1000, path + ".ready_within",
+                 "is less than 1s, in which no pod gets ready");
   only(cluster.pod.has_value(), "pod", ClusterType::Kubernetes, "kubernetes");
   if (cluster.pod) check_pod(*cluster.pod, path + ".pod", checks);
   checks.require(!cluster.image || !cluster.pod || cluster.pod->image.empty(), path + ".pod.image",

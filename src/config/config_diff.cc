@@ -148,8 +148,9 @@ class Differ {
 
   /// Of a cluster that is open: whom to talk to and as what.
   static bool is_fixed(std::string_view change) {
-    constexpr std::array<std::string_view, 7> keys = {
-        "type ", "kubeconfig ", "context ", "namespace ", "image ", "node_binding ", "pod "};
+    constexpr std::array<std::string_view, 8> keys = {
+        "type ",  "kubeconfig ",   "context ",      "namespace ",
+        "image ", "node_binding ", "ready_within ", "pod "};
     return std::any_of(keys.begin(), keys.end(),
                        [&](std::string_view key) { return change.starts_with(key); });
   }

@@ -123,6 +123,9 @@ struct Fields<Cluster> {
             "kubernetes: where jobs are made; the context's if not given", optional_name());
     v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
     v.field("node_binding", &Cluster::node_binding, "kubernetes: how pods keep to planned nodes");
+    v.field("ready_within", &Cluster::ready_within,
+            "kubernetes: a gang whose pods are not all ready so long after they were made is taken "
+            "back; 10m if not given");
     v.field("pod", &Cluster::pod, "kubernetes: what pods have unless pool or job say otherwise");
   }
 };

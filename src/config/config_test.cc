@@ -212,6 +212,11 @@ TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {
        {"f:1:40: clusters[0].pod: is for clusters of type kubernetes",
         "f:1:66: clusters[0].node_binding: is for clusters of type kubernetes",
         "f:2:36: pools[0].pod: is for pools of clusters of type kubernetes"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, ready_within: 30m}]", {}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, ready_within: 0s}]",
+       {"f:1:69: clusters[0].ready_within: is less than 1s, in which no pod gets ready"}},
+      {"clusters: [{name: k, type: local, ready_within: 30m}]",
+       {"f:1:50: clusters[0].ready_within: is for clusters of type kubernetes"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, image: i, pod: {image: j}}]",
        {"f:1:78: clusters[0].pod.image: is given as the cluster's image too; drop one of them"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, pod: {volumes: [{emptyDir: {}},"

@@ -42,6 +42,8 @@ Result<clusters::KubernetesOptions> kubernetes_options(const config::Config& con
   if (!access) return Error{access.error().fault, "context: " + access.error().message};
   clusters::KubernetesOptions options;
   options.name = cluster.name;
+  options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
+  options.book.start_retry_pause = config.scheduling.start_retry_pause;
   put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
   options.access = std::move(*access);
   return options;
@@ -62,6 +64,14 @@ sched::Policy policy_of(const config::Config& config) {
   policy.evictions_per_round = s.evictions_per_round;
   policy.start_retry_pause = s.start_retry_pause;
   return policy;
+}
+
+Duration ready_limit_of(const config::Config& config) {
+  constexpr Duration to_make_and_to_say = minutes(1);
+  Duration longest = config::ready_within_default;
+  for (const config::Cluster& cluster : config.clusters)
+    longest = std::max(longest, cluster.ready_within.value_or(longest));
+  return longest + to_make_and_to_say;
 }
 
 Status Fleet::open(const config::Config& config) {
@@ -110,6 +120,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& co
       options.directory = place;
       options.node = std::move(*node);
       options.pod_descriptors = self_.pod_descriptors;
+      options.start_retry_pause = config.scheduling.start_retry_pause;
       return as_cluster(clusters::LocalCluster::open(std::move(options),
                                                      {ports_.inbox, ports_.payloads, ports_.logs}));
     }
@@ -119,6 +130,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& co
       options.nodes = config::node_specs(cluster);
       options.file = place + ".runs";
       options.run_time = cluster.run_time.value_or(minutes(1));
+      options.start_retry_pause = config.scheduling.start_retry_pause;
       return as_cluster(
           clusters::SimulatedCluster::open(std::move(options), {ports_.inbox, ports_.payloads}));
     }

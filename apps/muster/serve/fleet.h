@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "config/config.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
@@ -53,5 +54,8 @@ class Fleet {
 
 /// `scheduling` of the configuration, as the planner takes it.
 sched::Policy policy_of(const config::Config& config);
+/// When the loop itself gives a start up: after every cluster had its `ready_within`, and could say
+/// why the gang is not ready.
+Duration ready_limit_of(const config::Config& config);
 
 }  // namespace muster::app
