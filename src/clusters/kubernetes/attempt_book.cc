@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace muster::clusters {
@@ -84,7 +85,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
       return finish(attempt, entry,
                     model::Finished{attempt.job, attempt.number, false, cannot_run, reason});
     case Making::NotNow:
-      return finish(attempt, entry, start_failed(attempt, reason, now));
+      return finish(attempt, entry, start_failed(attempt, entry, reason, now));
     case Making::Unavailable:
       entries_.erase(at);  // the loop hands it over again; what was made is met then
       return;
@@ -136,11 +137,11 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     case GangPhase::Absent:  // until it was seen, the cache may be behind: the deadline decides
       if (!entry.has_started) return;
       return finish(attempt, entry,
-                    start_failed(attempt, "its objects were deleted by somebody else", now));
+                    start_failed(attempt, entry, "its objects were deleted by somebody else", now));
     case GangPhase::Partial:
       if (!entry.has_started) return;
       return finish(attempt, entry,
-                    start_failed(attempt, state.reason + "; somebody else deleted others", now));
+                    start_failed(attempt, entry, state.reason + "; somebody else deleted others", now));
     case GangPhase::Starting:
       return;
     case GangPhase::Running:
@@ -150,7 +151,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     case GangPhase::Failed:
       return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
-      return finish(attempt, entry, start_failed(attempt, state.reason, now));
+      return finish(attempt, entry, start_failed(attempt, entry, state.reason, now));
   }
 }
 
@@ -167,7 +168,7 @@ void AttemptBook::pass(Time now) {
     } else if (mine.stage == Stage::Made && !mine.has_started && now >= mine.at) {
       const std::string why = mine.trouble.empty() ? "" : "; " + mine.trouble;
       finish(attempt, mine,
-             start_failed(attempt,
+             start_failed(attempt, mine,
                           fmt::format("not all pods were ready within {}{}",
                                       to_text(options_.ready_within), why),
                           now));
@@ -243,9 +244,21 @@ void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::Eve
   commands_.emplace_back(RemoveObjects{attempt});
 }
 
-model::StartFailed AttemptBook::start_failed(const ports::Attempt& attempt, std::string reason,
-                                             Time now) const {
-  return {attempt.job, attempt.number, now + options_.start_retry_pause, std::move(reason)};
+/// Of the attempt before it, if that did not start either.
+int AttemptBook::failed_starts_before(const ports::Attempt& attempt) const {
+  const auto at = entries_.lower_bound(attempt);
+  if (at == entries_.begin()) return 0;
+  const auto& [last, entry] = *std::prev(at);
+  return last.job == attempt.job ? entry.failed_starts : 0;
+}
+
+model::StartFailed AttemptBook::start_failed(const ports::Attempt& attempt, Entry& entry,
+                                             std::string reason, Time now) const {
+  entry.failed_starts = entry.has_started ? 0 : failed_starts_before(attempt) + 1;
+  Duration pause = options_.start_retry_pause;
+  for (int i = 1; i < entry.failed_starts && pause < options_.start_retry_most; ++i)
+    pause = std::min(Duration{pause.ms * 2}, options_.start_retry_most);
+  return {attempt.job, attempt.number, now + pause, std::move(reason)};
 }
 
 }  // namespace muster::clusters

@@ -43,7 +43,8 @@ using BookCommand = std::variant<MakeObjects, RemoveObjects, ConfirmGone, SayEve
 
 struct BookOptions {
   Duration ready_within = minutes(10);       // from made to all pods ready
-  Duration start_retry_pause = seconds(10);  // before a gang that did not start is tried again
+  Duration start_retry_pause = seconds(10);  // before a gang that did not start is tried again;
+  Duration start_retry_most = minutes(5);    // doubled up to this while it does not start
   Duration look_again = seconds(2);          // between two questions whether it is gone
   Duration end_within = seconds(10);         // from a failure until all Jobs say they ended
   Duration keep_ended = minutes(2);          // objects of a gang that ended by itself
@@ -106,6 +107,7 @@ class AttemptBook {
     std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
     std::optional<model::Finished> verdict;   // of Made: how it ends, at the latest at `at`
     std::string trouble;                      // the last reason why it does not start
+    int failed_starts = 0;                    // of the job here, in a row, with this one
   };
 
   void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
@@ -113,7 +115,8 @@ class AttemptBook {
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
   void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
   void end(Entry& entry, Time now);
-  model::StartFailed start_failed(const ports::Attempt& attempt, std::string reason,
+  int failed_starts_before(const ports::Attempt& attempt) const;
+  model::StartFailed start_failed(const ports::Attempt& attempt, Entry& entry, std::string reason,
                                   Time now) const;
 
   const BookOptions options_;

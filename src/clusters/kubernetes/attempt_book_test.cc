@@ -194,6 +194,32 @@ TEST(AttemptBook, AGangThatIsNotReadyInTimeIsTakenBackWhole) {
                           "ImagePullBackOff"));
 }
 
+TEST(AttemptBook, AGangThatDoesNotStartAgainAndAgainWaitsLongerEachTime) {
+  Story story;
+  const auto try_to_start = [&](std::uint32_t number) {
+    const ports::Attempt attempt{"a", number};
+    story.book.create(attempt, story.now);
+    story.book.made(attempt, Making::NotNow, "no room", story.now);
+    story.book.removed(attempt);
+    story.book.confirmed(attempt, true, story.now);
+    return story.next_steps().back();
+  };
+  EXPECT_EQ(try_to_start(1), "start failed until 10000: no room");
+  EXPECT_EQ(try_to_start(2), "start failed until 20000: no room");
+  EXPECT_EQ(try_to_start(3), "start failed until 40000: no room");
+  for (std::uint32_t number = 4; number < 9; ++number) try_to_start(number);
+  EXPECT_EQ(try_to_start(9), "start failed until 300000: no room") << "five minutes at most";
+  const ports::Attempt ran{"a", 10};
+  story.book.create(ran, story.now);
+  story.book.made(ran, Making::Done, "", story.now);
+  story.book.seen(ran, {GangPhase::Running, 0, "", true, false}, story.now);
+  story.book.seen(ran, {GangPhase::Disrupted, 0, "evicted", true, false}, story.now);
+  story.book.removed(ran);
+  story.book.confirmed(ran, true, story.now);
+  EXPECT_EQ(story.next_steps().back(), "start failed until 10000: evicted");
+  EXPECT_EQ(try_to_start(11), "start failed until 10000: no room") << "it ran in between";
+}
+
 TEST(AttemptBook, AGangThatRunsIsNotTakenBackByTheClock) {
   Story story;
   story.make_it();

@@ -42,9 +42,10 @@ kube::Resource resource_of(const json::value& object) {
   return {};
 }
 
-/// Not answered, or not now: nobody knows whether it was done.
+/// Not answered, or not now: nobody knows whether it was done. A conflict is of that kind: two
+/// wrote at once, a quota say, and whoever asks again is served.
 bool is_open(const kube::ApiError& error) {
-  return error.is_cancelled || error.code == 0 || error.code >= 500 ||
+  return error.is_cancelled || error.code == 0 || error.code >= 500 || error.is_conflict() ||
          error.is_too_many_requests() || error.is_unauthorized();
 }
 

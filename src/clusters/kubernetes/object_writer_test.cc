@@ -21,7 +21,7 @@ TEST(ObjectWriter, ARefusalIsTheJobsFaultTheClustersOrAMatterOfTime) {
   EXPECT_EQ(judged(400, "BadRequest"), Making::Refused);
   EXPECT_EQ(judged(403, "Forbidden"), Making::NotNow) << "a quota, or a missing permission";
   EXPECT_EQ(judged(404, "NotFound"), Making::NotNow) << "the namespace is not there";
-  EXPECT_EQ(judged(409, "Conflict"), Making::NotNow);
+  EXPECT_EQ(judged(409, "Conflict"), Making::Unavailable) << "asked again, it is done";
   for (const int code : {0, 401, 429, 500, 503}) {
     EXPECT_EQ(judged(code), Making::Unavailable) << code << ": nobody knows whether it was done";
   }
