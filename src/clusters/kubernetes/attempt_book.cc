@@ -128,20 +128,24 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     return;
   }
   if (entry.stage != Stage::Made) return;
-  if (entry.verdict) {
-    if (state.is_ended) end(entry, now);
+  if (entry.verdict && (!entry.is_guess || state.is_guess)) {
+    if (state.is_ended && !entry.is_guess) end(entry, now);
     return;
   }
   entry.trouble = state.reason;
+  entry.was_seen |= state.phase != GangPhase::Absent;
+  const bool was_whole = std::exchange(
+      entry.was_whole, entry.was_whole || (entry.was_seen && state.phase != GangPhase::Partial));
   switch (state.phase) {
     case GangPhase::Absent:  // until it was seen, the cache may be behind: the deadline decides
-      if (!entry.has_started) return;
+      if (!entry.was_seen) return;
       return finish(attempt, entry,
                     start_failed(attempt, entry, "its objects were deleted by somebody else", now));
     case GangPhase::Partial:
-      if (!entry.has_started) return;
-      return finish(attempt, entry,
-                    start_failed(attempt, entry, state.reason + "; somebody else deleted others", now));
+      if (!was_whole) return;
+      return finish(
+          attempt, entry,
+          start_failed(attempt, entry, state.reason + "; somebody else deleted others", now));
     case GangPhase::Starting:
       return;
     case GangPhase::Running:
@@ -220,14 +224,16 @@ void AttemptBook::say_again(const ports::Attempt& attempt, const Entry& entry) {
   }
 }
 
-/// It comes to its end by itself; its Jobs end the pods that are left and then say so.
+/// It comes to its end by itself; its Jobs end the pods that are left and then say so. Jobs and
+/// pods are watched apart: a Job may be heard of before the pod that failed it.
 void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangState& state,
                         Time now) {
   const bool is_success = state.phase == GangPhase::Succeeded;
   entry.verdict = model::Finished{attempt.job, attempt.number, is_success,
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
-  if (state.is_ended) end(entry, now);
+  entry.is_guess = state.is_guess;
+  if (state.is_ended && !state.is_guess) end(entry, now);
 }
 
 void AttemptBook::end(Entry& entry, Time now) {

@@ -99,6 +99,8 @@ class AttemptBook {
   struct Entry {
     Stage stage = Stage::Making;
     bool has_started = false;
+    bool was_seen = false;                    // of Made: at least one of its objects
+    bool was_whole = false;                   // all of them at once
     bool is_said = false;                     // the outcome
     bool is_back = false;                     // of Over: something of it is seen again
     bool is_asking = false;                   // of Confirming: the question is under way
@@ -106,6 +108,7 @@ class AttemptBook {
                                               // Over: since
     std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
     std::optional<model::Finished> verdict;   // of Made: how it ends, at the latest at `at`
+    bool is_guess = false;                    // of the verdict: the pod's own may still come
     std::string trouble;                      // the last reason why it does not start
     int failed_starts = 0;                    // of the job here, in a row, with this one
   };

@@ -87,6 +87,31 @@ TEST(AttemptBook, AFailureIsSaidWhenAllJobsHaveEndedTheirPods) {
   EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
 }
 
+TEST(AttemptBook, AJobThatFailedIsNotJudgedBeforeThePodThatFailedItIsSeen) {
+  GangState guess{GangPhase::Failed, 1, "Job J: BackoffLimitExceeded"};
+  guess.is_guess = true;
+  guess.is_ended = true;
+  Story failed;
+  failed.make_it();
+  failed.book.seen(a1, guess, failed.now);
+  EXPECT_THAT(failed.next_steps(), IsEmpty());
+  failed.see_end(GangPhase::Failed, 3, "pod p: exit code 3");
+  EXPECT_THAT(failed.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
+  Story taken;
+  taken.make_it();
+  taken.book.seen(a1, guess, taken.now);
+  taken.see(GangPhase::Disrupted, true, 0, "pod p was deleted by somebody else");
+  EXPECT_THAT(taken.next_steps(), ElementsAre("remove"));
+  Story unknown;
+  unknown.make_it();
+  unknown.book.seen(a1, guess, unknown.now);
+  unknown.now = unknown.now + seconds(10);
+  unknown.book.pass(unknown.now);
+  EXPECT_THAT(unknown.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(unknown.end_it(),
+              ElementsAre("confirm", "finished false 1 Job J: BackoffLimitExceeded"));
+}
+
 TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
   Story story;
   story.make_it();
@@ -125,6 +150,14 @@ TEST(AttemptBook, ARunningGangWhoseObjectsAreGoneIsStartedAgain) {
   EXPECT_THAT(story.end_it(),
               ElementsAre("confirm",
                           "start failed until 10000: its objects were deleted by somebody else"));
+}
+
+TEST(AttemptBook, AGangWhoseObjectsGoBeforeItsPodsAreReadyIsStartedAgainAtOnce) {
+  Story story;
+  story.make_it();
+  story.see(GangPhase::Starting);
+  story.see(GangPhase::Absent, false);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
 }
 
 TEST(AttemptBook, CreatingAgainSaysHowItStandsAndMakesNothing) {

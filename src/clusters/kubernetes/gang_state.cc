@@ -140,6 +140,11 @@ PodSight pod_sight_of(const json::value& pod) {
   if (leaves_by) sight.leaves_by = *leaves_by;
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
+  for (const json::value& condition : items_at(pod, {"status", "conditions"})) {
+    const bool is_unplaced =
+        text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False";
+    if (is_unplaced) sight.why = words_of(condition);
+  }
   sight.output = output_of(pod, !sight.is_live());
   for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
     read_container(status, sight);
@@ -169,19 +174,57 @@ OverduePods overdue_among(const std::vector<PodSight>& pods,
   return overdue;
 }
 
-GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {
+bool is_taken_away(const PodSight& pod) { return pod.phase != "Succeeded" && !pod.is_listed; }
+
+namespace {
+
+/// Why it ends before its time, if it does: somebody took a pod or a Job away, or one failed.
+void read_trouble(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods,
+                  const std::string& taken, GangState& state) {
+  const auto disrupt = [&](std::string why) {
+    state.phase = GangPhase::Disrupted;
+    state.reason = std::move(why);
+  };
+  const auto first = [](const auto& all, const auto& is_it) {
+    const auto found = std::find_if(all.begin(), all.end(), is_it);
+    return found == all.end() ? nullptr : &*found;
+  };
+  // A pod that was taken away fails its Job as well: what came first is the cause.
+  const auto* disrupted = first(pods, [](const PodSight& pod) { return pod.is_disrupted; });
+  if (disrupted != nullptr) return disrupt(about(*disrupted));
+  // Whoever is deleted fails too, by the signal that ends it. A Job deletes the others of a pod
+  // that failed, never that pod itself.
+  const auto* failed =
+      first(pods, [](const PodSight& pod) { return pod.phase == "Failed" && !pod.is_deleting; });
+  const auto* deleted =
+      first(pods, [](const PodSight& pod) { return pod.is_deleting && is_taken_away(pod); });
+  const auto* deleting = first(jobs, [](const JobSight& job) { return job.is_deleting; });
+  if (failed == nullptr && deleting != nullptr)
+    return disrupt(fmt::format("Job {} was deleted by somebody else", deleting->name));
+  if (failed == nullptr && (deleted != nullptr || !taken.empty())) {
+    return disrupt(fmt::format("pod {} was deleted by somebody else",
+                               deleted != nullptr ? deleted->name : taken));
+  }
+  const auto* bad_job =
+      first(jobs, [](const JobSight& job) { return job.end == JobSight::End::Failed; });
+  if (failed != nullptr || bad_job != nullptr) {
+    state.phase = GangPhase::Failed;
+    state.is_guess = failed == nullptr;
+    state.exit_code = failed != nullptr && failed->exit_code != 0 ? failed->exit_code : 1;
+    state.reason =
+        failed != nullptr ? about(*failed) : "Job " + bad_job->name + ": " + bad_job->why;
+  }
+}
+
+}  // namespace
+
+GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods,
+                        const std::string& taken) {
   GangState state;
   state.has_live_pods =
       std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_live(); });
   if (jobs.empty() && pods.empty()) return state;
 
-  const auto disrupted =
-      std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_disrupted; });
-  const auto failed = std::find_if(pods.begin(), pods.end(),
-                                   [](const PodSight& pod) { return pod.phase == "Failed"; });
-  const auto bad_job = std::find_if(jobs.begin(), jobs.end(), [](const JobSight& job) {
-    return job.end == JobSight::End::Failed;
-  });
   std::size_t expected = 1;
   for (const JobSight& job : jobs) expected = std::max(expected, job.sets);
   const bool are_all_complete =
@@ -195,24 +238,12 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
     state.phase = GangPhase::Succeeded;
     return state;
   }
-  // A pod that was taken away fails its Job as well: what came first is the cause.
-  if (disrupted != pods.end()) {
-    state.phase = GangPhase::Disrupted;
-    state.reason = about(*disrupted);
-    return state;
-  }
-  if (failed != pods.end() || bad_job != jobs.end()) {
-    state.phase = GangPhase::Failed;
-    state.exit_code = failed != pods.end() && failed->exit_code != 0 ? failed->exit_code : 1;
-    state.reason =
-        failed != pods.end() ? about(*failed) : "Job " + bad_job->name + ": " + bad_job->why;
-    return state;
-  }
-  const auto deleting =
-      std::find_if(jobs.begin(), jobs.end(), [](const JobSight& job) { return job.is_deleting; });
-  if (deleting != jobs.end()) {
-    state.phase = GangPhase::Disrupted;
-    state.reason = fmt::format("Job {} was deleted by somebody else", deleting->name);
+  read_trouble(jobs, pods, taken, state);
+  if (state.phase != GangPhase::Absent) return state;
+
+  if (jobs.size() < expected) {
+    state.phase = GangPhase::Partial;
+    state.reason = fmt::format("{} of its {} Jobs are there", jobs.size(), expected);
     return state;
   }
   std::int64_t wanted = 0;
@@ -220,7 +251,7 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
   const auto well = std::count_if(pods.begin(), pods.end(), [](const PodSight& pod) {
     return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.is_ready);
   });
-  const bool are_all_there = jobs.size() >= expected && well >= wanted && wanted > 0;
+  const bool are_all_there = well >= wanted && wanted > 0;
   state.phase = are_all_there ? GangPhase::Running : GangPhase::Starting;
   if (!are_all_there) {
     const auto stuck = std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) {

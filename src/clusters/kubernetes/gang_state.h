@@ -72,6 +72,7 @@ struct GangState {
   GangPhase phase = GangPhase::Absent;
   int exit_code = 0;
   std::string reason = {};     // for people: which pod and how
+  bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
 };
@@ -85,6 +86,10 @@ struct OverduePods {
 OverduePods overdue_among(const std::vector<PodSight>& pods,
                           const std::function<bool(const std::string& node)>& is_lost, Time now);
 
-GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods);
+/// `taken`: which pod was deleted while it could still run, if any was; nothing of it may be left.
+GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods,
+                        const std::string& taken = "");
+/// Whether the loss of this pod, deleted or gone, tears its gang apart.
+bool is_taken_away(const PodSight& pod);
 
 }  // namespace muster::clusters

@@ -50,8 +50,9 @@ TEST(GangState, RunsWhenEveryPodOfEverySetIsReady) {
   EXPECT_EQ(gang_state_of({open}, {}).phase, GangPhase::Starting);
   EXPECT_EQ(gang_state_of({open}, {pending}).phase, GangPhase::Starting);
   EXPECT_EQ(gang_state_of({open}, {ready}).phase, GangPhase::Running);
-  EXPECT_EQ(gang_state_of({job("{}", 1, 2)}, {ready}).phase, GangPhase::Starting)
+  EXPECT_EQ(gang_state_of({job("{}", 1, 2)}, {ready}).phase, GangPhase::Partial)
       << "a Job is missing";
+  EXPECT_EQ(gang_state_of({}, {ready}).phase, GangPhase::Partial);
   EXPECT_EQ(gang_state_of({job("{}", 2)}, {ready}).phase, GangPhase::Starting);
   EXPECT_EQ(gang_state_of({open, complete}, {ready, done}).phase, GangPhase::Running)
       << "one is done already";
@@ -93,6 +94,23 @@ TEST(GangState, WhatOthersTookAwayIsNoFailureOfTheJob) {
   EXPECT_EQ(gang_state_of({deleting}, {ready}).phase, GangPhase::Disrupted);
 }
 
+TEST(GangState, APodThatSomebodyDeletesTakesItsGangWithIt) {
+  PodSight leaving = ready;
+  leaving.is_deleting = true;
+  const GangState state = gang_state_of({job("{}", 2)}, {ready, leaving});
+  EXPECT_EQ(state.phase, GangPhase::Disrupted);
+  EXPECT_EQ(state.reason, "pod p was deleted by somebody else");
+  PodSight killed = crashed;  // by the signal of its deletion
+  killed.is_deleting = true;
+  EXPECT_EQ(gang_state_of({failed}, {killed}).phase, GangPhase::Disrupted);
+  EXPECT_EQ(gang_state_of({failed}, {crashed, leaving}).phase, GangPhase::Failed)
+      << "the Job deletes the others of a pod that failed";
+  EXPECT_EQ(gang_state_of({open}, {ready}, "q").reason, "pod q was deleted by somebody else")
+      << "its Job made another, which does not know what the first one knew";
+  EXPECT_EQ(gang_state_of({complete}, {done}, "q").phase, GangPhase::Succeeded);
+  EXPECT_TRUE(gang_state_of({failed}, {ready}).is_guess) << "which pod it was is not seen yet";
+}
+
 TEST(GangState, APodThatCannotStartSaysWhy) {
   const PodSight stuck = pod(R"({"phase":"Pending","containerStatuses":[{"name":"main",
     "state":{"waiting":{"reason":"ImagePullBackOff","message":"no such image"}}}]})");
@@ -100,6 +118,10 @@ TEST(GangState, APodThatCannotStartSaysWhy) {
   EXPECT_EQ(state.phase, GangPhase::Starting);
   EXPECT_EQ(state.reason, "pod p on n: ImagePullBackOff: no such image");
   EXPECT_TRUE(state.has_live_pods);
+  const PodSight nowhere = pod(R"({"phase":"Pending","conditions":[{"type":"PodScheduled",
+    "status":"False","reason":"Unschedulable","message":"0/3 nodes are available"}]})");
+  EXPECT_EQ(gang_state_of({open}, {nowhere}).reason,
+            "pod p on n: Unschedulable: 0/3 nodes are available");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -50,9 +51,12 @@ class GangWatch::Core {
   bool has_synced() const { return jobs_->has_synced() && pods_->has_synced(); }
   std::vector<ports::Attempt> take_touched() {
     const std::lock_guard lock(mutex_);
-    std::vector<ports::Attempt> taken(touched_.begin(), touched_.end());
+    std::vector<ports::Attempt> touched(touched_.begin(), touched_.end());
     touched_.clear();
-    return taken;
+    for (const ports::Attempt& attempt : touched) {
+      if (lost_pods_.contains(attempt) && is_absent(attempt)) lost_pods_.erase(attempt);
+    }
+    return touched;
   }
   void touch(const ports::Attempt& attempt) {
     {
@@ -62,13 +66,31 @@ class GangWatch::Core {
     handlers_.on_change();
   }
   GangState state_of(const ports::Attempt& attempt) const {
-    return gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt));
+    std::string taken;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto lost = lost_pods_.find(attempt);
+      if (lost != lost_pods_.end()) taken = lost->second;
+    }
+    return gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt), taken);
   }
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
     return values_of(pods_->store(), attempt);
   }
 
  private:
+  bool is_absent(const ports::Attempt& attempt) const {
+    return values_of(jobs_->store(), attempt).empty() && pods_of(attempt).empty();
+  }
+  /// A pod that goes before its end may be replaced by its Job at once: what is seen later does not
+  /// show it.
+  void note_loss(const PodSight& last) {
+    if (!is_taken_away(last)) return;
+    const std::lock_guard lock(mutex_);
+    lost_pods_.emplace(attempt_of(last), last.name);
+  }
+  void note_loss(const JobSight&) {}
+
   template <typename Sight>
   void start(std::size_t watch, std::optional<kube::Informer<Sight>>& informer,
              kube::Client& client, kube::Resource resource, const std::string& ns,
@@ -79,7 +101,10 @@ class GangWatch::Core {
     on.on_update = [this](const std::string&, const Value&, const Value& now) {
       touch(attempt_of(*now));
     };
-    on.on_delete = [this](const std::string&, const Value& last) { touch(attempt_of(*last)); };
+    on.on_delete = [this](const std::string&, const Value& last) {
+      note_loss(*last);
+      touch(attempt_of(*last));
+    };
     on.on_synced = [this, watch] {
       handlers_.on_found(watch, true);
       handlers_.on_change();
@@ -100,8 +125,9 @@ class GangWatch::Core {
 
   const GangWatchHandlers handlers_;
   const std::string selector_;
-  std::mutex mutex_;
-  std::set<ports::Attempt> touched_;  // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::set<ports::Attempt> touched_;                 // guarded by mutex_, as the next
+  std::map<ports::Attempt, std::string> lost_pods_;  // one of those with Jobs or pods left
   std::optional<kube::Informer<JobSight>> jobs_;
   std::optional<kube::Informer<PodSight>> pods_;
 };
