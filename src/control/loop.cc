@@ -248,7 +248,7 @@ std::vector<ports::Expected> Loop::expected(const std::string& cluster) const {
   }
   for (const sched::Orphan& orphan : world_.orphans()) {
     if (orphan.active.cluster == id)
-      attempts.push_back({{world_.job(orphan.job).id, orphan.attempt}, false});
+      attempts.push_back({{world_.job(orphan.job).id, orphan.attempt}, false, true});
   }
   std::sort(attempts.begin(), attempts.end(),
             [](const auto& a, const auto& b) { return a.attempt < b.attempt; });

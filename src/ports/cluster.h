@@ -45,6 +45,9 @@ struct Action {
 struct Expected {
   Attempt attempt;
   bool created = false;  // it was there once; false: its create may not have arrived yet
+  /// It was left behind when the cluster was lost and another attempt took its place: removed,
+  /// before anything new is made.
+  bool is_orphan = false;
 };
 
 class Cluster {
@@ -52,8 +55,8 @@ class Cluster {
   virtual ~Cluster() = default;
   virtual void apply(const Action& action) = 0;
   /// Says everything again: health, nodes, and how each of `expected` stands; Gone if it was
-  /// created and there is no trace of it. Removes attempts of ours that are neither expected nor
-  /// handed over after this call. Asked for at start, and when the cluster comes back.
+  /// created and there is no trace of it. Removes orphans, and attempts of ours that are neither
+  /// expected nor handed over after this call. Asked for at start, and when the cluster comes back.
   virtual void relist(std::span<const Expected> expected) = 0;
 };
 

@@ -87,6 +87,17 @@ TYPED_TEST_P(ClusterContract, RelistSaysHowTheExpectedStandAndRemovesTheRest) {
   }));
 }
 
+TYPED_TEST_P(ClusterContract, RelistRemovesOrphans) {
+  Cluster& cluster = this->harness.cluster();
+  cluster.apply(this->action(Verb::Create, this->one));
+  this->harness.heard();
+  cluster.relist(std::vector<Expected>{{this->one, false, true}});
+  EXPECT_EQ(this->template count<model::Gone>(this->harness.heard(), this->one), 1);
+  cluster.apply(this->action(Verb::Create, this->one));
+  this->harness.heard();
+  EXPECT_EQ(this->harness.creations(this->one), 1);
+}
+
 TYPED_TEST_P(ClusterContract, WhatWasSaidToBeGoneDoesNotComeBack) {
   Cluster& cluster = this->harness.cluster();
   cluster.relist(std::vector<Expected>{{this->one, true}});
@@ -114,7 +125,7 @@ REGISTER_TYPED_TEST_SUITE_P(ClusterContract, ACreatedAttemptStarts,
                             CreatingTwiceMakesNothingNewAndSaysAgainHowItStands,
                             ADeletedAttemptIsGone, DeletingWhatIsNotThereSaysGone,
                             ACreateAfterADeleteMakesNothing,
-                            RelistSaysHowTheExpectedStandAndRemovesTheRest,
+                            RelistSaysHowTheExpectedStandAndRemovesTheRest, RelistRemovesOrphans,
                             WhatWasSaidToBeGoneDoesNotComeBack,
                             AnUnreachableClusterDoesNothingAndSaysSo);
 

@@ -37,9 +37,11 @@ class MemoryCluster : public Cluster {
     if (!reachable_) return;
     for (const model::NodeSpec& node : nodes_) say(model::NodeSeen{name_, node});
     std::set<Attempt> wanted;
-    for (const auto& [attempt, created] : expected) {
+    for (const auto& [attempt, created, is_orphan] : expected) {
       wanted.insert(attempt);
-      if (running_.contains(attempt)) {
+      if (is_orphan) {
+        remove(attempt);
+      } else if (running_.contains(attempt)) {
         say(model::Started{attempt.job, attempt.number});
       } else if (created || removed_.contains(attempt)) {
         remove(attempt);

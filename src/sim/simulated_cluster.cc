@@ -103,8 +103,8 @@ void SimulatedCluster::relist(std::span<const ports::Expected> expected) {
   }
   resync();
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created] : expected) {
-    wanted.insert(attempt);
+  for (const auto& [attempt, created, is_orphan] : expected) {
+    if (!is_orphan) wanted.insert(attempt);
     const auto it = groups_.find(attempt);
     if (it != groups_.end()) {
       // Those alive were said by the resync.

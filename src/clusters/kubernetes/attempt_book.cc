@@ -208,6 +208,13 @@ std::vector<ports::Attempt> AttemptBook::leaving() const {
   return found;
 }
 
+bool AttemptBook::will_delete(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return false;
+  return at->second.stage == Stage::Removing ||
+         (at->second.stage == Stage::Making && at->second.outcome);
+}
+
 bool AttemptBook::is_settled() const {
   return std::all_of(entries_.begin(), entries_.end(), [](const auto& one) {
     const Entry& entry = one.second;

@@ -79,6 +79,8 @@ class AttemptBook {
 
   std::vector<BookCommand> take() { return std::exchange(commands_, {}); }
   bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
+  /// It is to go, and the cluster has not answered its deletes yet.
+  bool will_delete(const ports::Attempt& attempt) const;
   /// Those that are deleted and not gone yet.
   std::vector<ports::Attempt> leaving() const;
   /// Attempts with objects in the cluster, as far as known.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "clusters/clock.h"
@@ -143,28 +144,39 @@ void KubernetesCluster::do_answers() {
   }
 }
 
-/// Until a relist is answered, and until the cluster was seen once, wishes wait; a cluster that
-/// cannot be reached does nothing and says so.
+/// Until a relist is answered, and until the cluster was seen once, wishes wait; creates also until
+/// the cluster took the deletes of what the relist found and nobody wants. A cluster that cannot be
+/// reached does nothing and says so.
 void KubernetesCluster::do_wishes(Time now) {
   for (Wish& wish : wishes_.take()) {
     const bool is_action = std::holds_alternative<ports::Action>(wish);
     if (!is_action || held_.size() < options_.queue_most) held_.push_back(std::move(wish));
   }
+  std::deque<Wish> creates;  // that wait
   while (!held_.empty() && !is_relisting_ && now >= relist_not_before_) {
     const bool is_unreachable = !sight_->problem().empty();
-    if (!is_unreachable && !sight_->is_complete()) return;
+    if (!is_unreachable && !sight_->is_complete()) break;
     Wish wish = std::move(held_.front());
     held_.pop_front();
     if (auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {
+      clearing_.clear();  // found anew
       if (is_unreachable) {
         outgoing_.say(model::ClusterHealth{options_.name, model::Health::Unreachable});
       } else {
         begin_relist(std::move(*expected));
       }
-    } else if (!is_unreachable) {
-      act(std::get<ports::Action>(wish), now);
+      continue;
+    }
+    if (is_unreachable) continue;
+    const ports::Action& action = std::get<ports::Action>(wish);
+    if (action.verb == ports::Verb::Create && !clearing_.empty()) {
+      creates.push_back(std::move(wish));
+    } else {
+      act(action, now);
     }
   }
+  held_.insert(held_.begin(), std::make_move_iterator(creates.begin()),
+               std::make_move_iterator(creates.end()));
 }
 
 void KubernetesCluster::look_at_gangs(Time now) {
@@ -240,7 +252,11 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   sight_->changes().drain(ports_.inbox);
   std::set<ports::Attempt> unwanted = *found;
   for (const ports::Attempt& attempt : book_.alive()) unwanted.insert(attempt);
-  for (const auto& [attempt, was_created] : expected) {
+  for (const auto& [attempt, was_created, is_orphan] : expected) {
+    if (is_orphan) {
+      unwanted.insert(attempt);
+      continue;
+    }
     unwanted.erase(attempt);
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
@@ -250,7 +266,10 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
     }
     // Otherwise its create comes again, and makes what is missing of it.
   }
-  for (const ports::Attempt& attempt : unwanted) book_.remove(attempt, now);
+  for (const ports::Attempt& attempt : unwanted) {
+    book_.remove(attempt, now);
+    if (book_.will_delete(attempt)) clearing_.insert(attempt);
+  }
 }
 
 void KubernetesCluster::act(const ports::Action& action, Time now) {
@@ -319,14 +338,21 @@ ObjectOptions KubernetesCluster::objects_for(const std::string& pool) const {
 
 void KubernetesCluster::remove(const ports::Attempt& attempt) {
   ++promised_;
-  writer_->remove(attempt,
-                  [this, attempt] { answer([this, attempt] { book_.removed(attempt); }); });
+  writer_->remove(attempt, [this, attempt](bool is_taken) {
+    answer([this, attempt, is_taken] {
+      book_.removed(attempt);
+      if (is_taken) clearing_.erase(attempt);
+    });
+  });
 }
 
 void KubernetesCluster::confirm(const ports::Attempt& attempt) {
   ++promised_;
   writer_->confirm_gone(attempt, [this, attempt](bool is_gone) {
-    answer([this, attempt, is_gone] { book_.confirmed(attempt, is_gone, wall_now()); });
+    answer([this, attempt, is_gone] {
+      book_.confirmed(attempt, is_gone, wall_now());
+      if (is_gone) clearing_.erase(attempt);
+    });
   });
 }
 

@@ -124,6 +124,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   AttemptBook book_;
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
+  std::set<ports::Attempt> clearing_;               // to be deleted before anything is made
   int promised_ = 0;                                // answers to come
   bool is_relisting_ = false;
   Time relist_not_before_;

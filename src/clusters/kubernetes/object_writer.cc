@@ -207,11 +207,11 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
 
   void remove_from(std::size_t index, const std::string& selector,
-                   const std::function<void()>& done) {
+                   const std::function<void(bool is_taken)>& done) {
     const std::array<kube::Resource, 5> all = {kube::resources::config_maps(),
                                                kube::resources::jobs(), kube::resources::pods(),
                                                services(), kube::resources::secrets()};
-    if (index == all.size()) return done();
+    if (index == all.size()) return done(true);
     kube::DeleteOptions options;
     // The root stays until all that it owns is gone; a Job until its pods are, and makes no others
     // meanwhile.
@@ -219,7 +219,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     client.send_later(
         kube::delete_collection_request(all.at(index), ns, {.label_selector = selector}, options),
         [self = shared_from_this(), index, selector, done](const Reply<json::value>& deleted) {
-          if (!deleted && is_open(deleted.error())) return done();
+          if (!deleted && is_open(deleted.error())) return done(false);
           self->remove_from(index + 1, selector, done);
         });
   }
@@ -270,7 +270,7 @@ void ObjectWriter::make(std::vector<json::value> objects, std::function<void(Mad
       });
 }
 
-void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void()> done) {
+void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done) {
   core_->remove_from(0, attempt_selector(attempt, core_->server), done);
 }
 

@@ -48,8 +48,9 @@ class ObjectWriter {
   /// object is refused.
   void make(ListedObjects listed, std::function<void(MadeObjects)> done);
   /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
-  /// grace. What fails is met by whoever asks whether it is gone.
-  void remove(const ports::Attempt& attempt, std::function<void()> done);
+  /// grace. Not taken: the server did not answer, or not now; whoever asks whether it is gone meets
+  /// what is left.
+  void remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done);
   /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
   /// False when it does not answer.
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);

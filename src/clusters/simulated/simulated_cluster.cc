@@ -149,8 +149,8 @@ void SimulatedCluster::say_everything(const std::vector<ports::Expected>& expect
   for (const model::NodeSpec& node : options_.nodes)
     outgoing_.say(model::NodeSeen{options_.name, node});
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created] : expected) {
-    wanted.insert(attempt);
+  for (const auto& [attempt, created, is_orphan] : expected) {
+    if (!is_orphan) wanted.insert(attempt);
     if (created && !pods_.knows(attempt)) {
       pods_.remove(attempt, now);
       keep(attempt);
