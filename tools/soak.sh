@@ -5,6 +5,9 @@
 #   MUSTER_SOAK_SEEDS      kind sim: histories with faults (default 1000)
 #   MUSTER_SOAK_HISTORIES  kind properties: random histories (default 5000)
 #   MUSTER_SOAK_KILLS      kind e2e_kill: kill -9 of a server with a real Kubernetes (default 200)
+#   MUSTER_SOAK_GANGS      kinds e2e_faults, e2e_fleet: gangs (default 60 a fault, 600 in a fleet)
+#   MUSTER_SOAK_NODES      kind e2e_large: nodes in one informer (default 2000)
+#   MUSTER_SOAK_PODS       kind e2e_large: pods in one informer (default 10000)
 #   MUSTER_SOAK_FUZZ_S     kind fuzz: seconds for each fuzzer (default 300)
 #
 # What a fuzzer finds interesting is kept in build/corpus/ and is where the next soak begins.
@@ -32,8 +35,23 @@ case $kind in
   e2e_kill)
     exec python3 tests/e2e/kill_test.py "$binary" --kills "${MUSTER_SOAK_KILLS:-200}" --seed "$seed"
     ;;
+  e2e_faults)
+    exec python3 tests/e2e/faults_test.py "$binary" --gangs "${MUSTER_SOAK_GANGS:-60}"
+    ;;
+  e2e_fleet)
+    exec python3 tests/e2e/fleet_test.py "$binary" --gangs "${MUSTER_SOAK_GANGS:-600}"
+    ;;
+  e2e_large)
+    export MUSTER_E2E_NODES=${MUSTER_SOAK_NODES:-2000} MUSTER_E2E_PODS=${MUSTER_SOAK_PODS:-10000}
+    exec python3 tests/e2e/kube_test.py "$binary" --bare
+    ;;
+  e2e_version) # options: the other binary, the version; not tested unless it was built before
+    python3 tests/e2e/kube_test.py "$1" --kubernetes "$2"
+    exec python3 tests/e2e/muster_test.py "$binary" --kubernetes "$2"
+    ;;
   *)
-    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, e2e_kill" >&2
+    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, e2e_kill, e2e_faults," \
+      "e2e_fleet, e2e_large, e2e_version" >&2
     exit 2
     ;;
 esac

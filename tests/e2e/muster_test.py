@@ -7,7 +7,6 @@ Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everythin
 was created, and how often, is counted in the API server's own audit log.
 """
 import argparse
-import collections
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from audit import creations, keep_audit_log  # noqa: E402
 from binaries import KUBERNETES, Missing  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from muster_server import Server  # noqa: E402
@@ -23,11 +23,6 @@ from processes import free_port  # noqa: E402
 
 BINARY = ""
 CLUSTER = None
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-    "rules": [{"level": "RequestResponse", "verbs": ["create"], "resources": [
-        {"group": "", "resources": ["pods"]}, {"group": "batch", "resources": ["jobs"]}]},
-              {"level": "None"}]}
 
 
 # What docs/kubernetes.md says Muster needs, and no more.
@@ -45,40 +40,9 @@ IN_NAMESPACE = [
 
 
 def start_cluster(version):
-    cluster = ControlPlane("real", version)
-    policy = cluster.file("audit-policy.json")
-    with open(policy, "w", encoding="utf-8") as out:
-        json.dump(AUDIT_POLICY, out)
-    cluster.api_flags += ["--audit-policy-file", policy, "--audit-log-path",
-                          cluster.file("audit.log")]
-    cluster.start()
+    cluster = keep_audit_log(ControlPlane("real", version)).start()
     cluster.add_nodes(10, gpus=8)
     return cluster
-
-
-def creations(namespace):
-    """{(resource, Muster job, attempt, index in its Job): how many were created} by the audit log.
-
-    Of a create whose client was killed the log says 504 (context canceled), also when it was done:
-    such Jobs are known by their pods, which name their owner."""
-    made = collections.defaultdict(set)
-    with open(CLUSTER.file("audit.log"), encoding="utf-8") as log:
-        for line in log:
-            event = json.loads(line)
-            where = event.get("objectRef", {})
-            if (where.get("namespace") != namespace or where.get("subresource")
-                    or event.get("responseStatus", {}).get("code") != 201):
-                continue
-            meta = event["responseObject"]["metadata"]
-            notes = meta.get("annotations", {})
-            index = notes.get("batch.kubernetes.io/job-completion-index", "")
-            attempt = (notes.get("muster.dev/job-id"),
-                       meta.get("labels", {}).get("muster.dev/attempt"))
-            made[(where["resource"], *attempt, index)].add(meta["uid"])
-            for owner in meta.get("ownerReferences", []):
-                if owner["kind"] == "Job":
-                    made[("jobs", *attempt, "")].add(owner["uid"])
-    return collections.Counter({what: len(uids) for what, uids in made.items()})
 
 
 class WithCluster(unittest.TestCase):
@@ -93,12 +57,12 @@ class WithCluster(unittest.TestCase):
         self.namespace = made["metadata"]["name"]
         self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
 
-    def start_server(self, kubeconfig):
+    def start_server(self, kubeconfig, of_cluster="", more=""):
         self.server = Server(BINARY, f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {kubeconfig}, context: real,
-   namespace: {self.namespace}, image: example.com/tool:1}}
+   namespace: {self.namespace}, image: example.com/tool:1{of_cluster}}}
 - {{name: sim, type: simulated, run_time: 100ms, nodes: [{{count: 1, gpu: {{T4: 8}}}}]}}
-""")
+{more}""")
         self.addCleanup(self.server.close)
         self.server.start()
 
@@ -159,7 +123,7 @@ class OnKubernetes(WithCluster):
         self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
         listed = self.muster("list", "--all")
         self.assertRegex(listed, r"pair\s.*succeeded\s", listed)
-        counts = creations(self.namespace)
+        counts = creations(CLUSTER, self.namespace)
         self.assertEqual(counts, {("jobs", job, "1", ""): 1, ("pods", job, "1", "0"): 1,
                                   ("pods", job, "1", "1"): 1})
         _, found = CLUSTER.get("/apis/scheduling.k8s.io/v1/priorityclasses/muster")

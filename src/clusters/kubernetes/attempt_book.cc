@@ -143,9 +143,9 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
                     start_failed(attempt, entry, "its objects were deleted by somebody else", now));
     case GangPhase::Partial:
       if (!was_whole) return;
-      return finish(
-          attempt, entry,
-          start_failed(attempt, entry, state.reason + "; somebody else deleted others", now));
+      return finish(attempt, entry,
+                    start_failed(attempt, entry,
+                                 state.reason + "; the others were deleted by somebody else", now));
     case GangPhase::Starting:
       return;
     case GangPhase::Running:

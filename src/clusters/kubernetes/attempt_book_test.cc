@@ -323,7 +323,7 @@ TEST(AttemptBook, AListOfObjectsThatLostOneIsStartedAgainOnceItRan) {
   EXPECT_THAT(story.next_steps(), ElementsAre("started", "remove"));
   EXPECT_THAT(story.end_it(), ElementsAre("confirm",
                                           "start failed until 10000: 1 of its 2 objects are there; "
-                                          "somebody else deleted others"));
+                                          "the others were deleted by somebody else"));
 }
 
 TEST(AttemptBook, OutcomesAreForgottenAfterAWhile) {

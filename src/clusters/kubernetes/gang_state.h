@@ -72,9 +72,9 @@ struct GangState {
   GangPhase phase = GangPhase::Absent;
   int exit_code = 0;
   std::string reason = {};     // for people: which pod and how
-  bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
+  bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
 };
 
 /// Of pods that were deleted, those that are still there long after their grace: `lost` on nodes

@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""The real `muster serve` with a real Kubernetes that fails, and where others interfere.
+
+Usage: faults_test.py MUSTER [--gangs N] [--kubernetes VERSION] [--only PART_OF_A_NAME]
+
+The faults come from a proxy in front of the real API server (http_faults.py) and from that server
+itself: stopped, killed, its revisions compacted away. Whatever happens, every job ends as its
+command does, and the server's own audit log has each Job and each pod once.
+"""
+import argparse
+import itertools
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+import muster_test
+from audit import attempt_deleted, creations, events, is_success, time_of
+from binaries import KUBERNETES, Missing
+from http_faults import Answer, GoneEvent, HttpFaults, Late, LostReply
+from ledger import Ledger
+from muster_test import WithCluster, start_cluster
+from side_by_side import run_tests
+
+GANGS = 6
+READY_WITHIN_S = 8
+AT_ONCE = 4
+
+
+def every(fault, of):
+    """A fault for each request `of` a kind."""
+    return lambda asked: fault if of(asked) else None
+
+
+def some(share, fault, of):
+    """A fault for a share of the requests `of` a kind, the first among them."""
+    dice = random.Random(1)
+    first = iter([fault])
+    return lambda asked: (next(first, None) or (fault if dice.random() < share else None)
+                          if of(asked) else None)
+
+
+def is_write(asked):
+    return asked.method in ("POST", "DELETE")
+
+
+class Proxied(WithCluster):
+    """A server that reaches the cluster through the proxy. Tests run at once: each has nodes."""
+    of_cluster = ""
+    gpus = 8
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = muster_test.CLUSTER
+        self.add_nodes()
+        self.proxy = HttpFaults(self.cluster)
+        self.addCleanup(self.proxy.close)
+        self.ledger = Ledger(self, self.cluster)
+        self.start_server(self.proxy.write_kubeconfig(), self.of_cluster,
+                          "scheduling: {start_retry_pause: 1s}\n")
+
+    def add_nodes(self, count=2):
+        self.cluster.add_nodes(count, prefix=self.namespace, gpus=self.gpus,
+                               labels={"room": self.namespace})
+        for index in range(count):
+            self.addCleanup(self.cluster.request, "DELETE",
+                            f"/api/v1/nodes/{self.namespace}-{index}")
+
+    def gang(self, command, pods=2, **more):
+        return super().gang(command, pods, **{"node_selector": {"room": self.namespace},
+                                              "stop_grace": "1s", **more})
+
+    def work(self):
+        """Gangs of every kind of end, and a cancel."""
+        for command in ("sleep", "true", "false"):
+            self.ledger.submit(command)
+        self.ledger.submit_some(GANGS - 3)
+        self.ledger.cancel_oldest()
+
+    def attempts_of(self, job):
+        """{attempt: how many of its objects were created}"""
+        made = {}
+        for (_, of, attempt, _), count in creations(self.cluster, self.namespace).items():
+            if of == job:
+                made[attempt] = made.get(attempt, 0) + count
+        return made
+
+    def wait_reason(self, job, words, state="Waiting"):
+        def said():
+            row = self.server.job(job)
+            return row["state"] == state and words in row.get("reason", "")
+        self.wait(f"job {job} is {state} and says '{words}'", said, 30)
+
+
+class FailingAnswers(Proxied):
+    """The API server is there and does not do what it should."""
+
+    def work_under(self, fault, at_least):
+        self.proxy.fault = fault
+        self.work()
+        self.ledger.check_ends()
+        self.proxy.fault = lambda asked: None
+        self.ledger.check_counts()
+        self.assertGreaterEqual(sum(self.proxy.counts.values()), at_least, self.proxy.counts)
+
+    def test_slow_answers_delay_gangs_and_no_more(self):
+        self.work_under(every(Late(0.3), lambda asked: not asked.is_watch), 3 * GANGS)
+
+    def test_429_with_retry_after_is_waited_for(self):
+        busy = Answer(429, "TooManyRequests", {"Retry-After": "1"})
+        self.work_under(some(0.3, busy, is_write), 2)
+
+    def test_500_now_and_then_loses_nothing_and_makes_nothing_twice(self):
+        self.work_under(some(0.2, Answer(500, "InternalError"),
+                             lambda asked: not asked.is_watch), 2)
+
+    def test_a_conflict_is_asked_again(self):
+        self.work_under(some(0.3, Answer(409, "Conflict"),
+                             lambda asked: asked.is_create("jobs")), 2)
+
+    def test_lost_replies_make_nothing_twice(self):
+        self.work_under(some(0.2, LostReply(), is_write), 2)
+
+    def test_watches_that_are_cut_and_expire_miss_nothing(self):
+        endings = itertools.cycle([None, Answer(410, "Expired"), None, GoneEvent()])
+        self.proxy.fault = lambda asked: next(endings) if asked.is_watch else None
+        is_over = threading.Event()
+
+        def cut():
+            while not is_over.wait(0.5):
+                self.proxy.cut_watches()
+        cutter = threading.Thread(target=cut)
+        cutter.start()
+        try:
+            self.work()
+            self.ledger.check_ends()
+        finally:
+            is_over.set()
+            cutter.join()
+        self.ledger.check_counts()
+        for kind in ("cut", "Answer", "GoneEvent"):
+            self.assertGreaterEqual(self.proxy.counts[kind], 2, self.proxy.counts)
+
+
+class OthersInterfere(Proxied):
+    """Somebody else changes what Muster planned or made."""
+    of_cluster = f", ready_within: {READY_WITHIN_S}s"
+    gpus = 1  # a gang of two has both nodes, or none
+
+    def foreign_pod(self, node):
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        gpu = {"nvidia.com/gpu": "1"}
+        self.cluster.create(path, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "foreign"},
+            "spec": {"nodeName": node, "containers": [
+                {"name": "main", "image": "none", "command": ["sleep"],
+                 "resources": {"requests": gpu, "limits": gpu}}]}})
+        return f"{path}/foreign"
+
+    def delete(self, path, propagation="Background"):
+        status, answer = self.cluster.request(
+            "DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
+                             "propagationPolicy": propagation})
+        self.assertIn(status, (200, 202), answer)
+
+    def assert_ran_again(self, job, first=3):
+        """The whole gang, once: a first attempt that was made, and a second that ran."""
+        self.wait_state(job, "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 2)
+        self.assertEqual(self.attempts_of(job), {"1": first, "2": 3})
+        alive = [pod["metadata"]["labels"]["muster.dev/attempt"] for pod in self.pods()
+                 if not pod["metadata"].get("deletionTimestamp")]
+        self.assertEqual(alive, ["2", "2"], "nothing is left of the first attempt")
+
+    def test_a_gang_whose_room_is_taken_between_plan_and_create_is_taken_back_and_runs_later(self):
+        is_taken = threading.Event()
+        self.proxy.fault = every(Late(until=is_taken), lambda asked: asked.is_create("jobs"))
+        job = self.gang("sleep")
+        self.wait("the create is on its way", lambda: self.proxy.counts["Late"] > 0)
+        foreign = self.foreign_pod(f"{self.namespace}-1")
+        is_taken.set()
+        self.wait("one pod of two has a node", lambda: sorted(
+            bool(pod["spec"].get("nodeName")) for pod in self.pods()
+            if pod["metadata"]["name"] != "foreign") == [False, True])
+        self.wait_reason(job, "not all pods were ready within")
+        self.assertIn("Unschedulable", self.server.job(job)["reason"])
+        half_a_gang_s = self.lifetime_s("1")
+        self.assertLess(half_a_gang_s, READY_WITHIN_S + 3)
+        self.assertGreater(half_a_gang_s, READY_WITHIN_S - 1)
+        self.delete(foreign)
+        self.assert_ran_again(job)
+
+    def lifetime_s(self, attempt):
+        """From the create of an attempt's Job to the delete of its pods, by the server's clock."""
+        made, deleted = [], []
+        for event in events(self.cluster, self.namespace):
+            where = event["objectRef"]["resource"]
+            if event["verb"] == "create" and where == "jobs" and is_success(event):
+                labels = event["responseObject"]["metadata"]["labels"]
+                made += [time_of(event)] if labels["muster.dev/attempt"] == attempt else []
+            if event["verb"] == "deletecollection" and where == "pods" and is_success(event):
+                deleted += [time_of(event)] if attempt_deleted(event)[1] == attempt else []
+        return (min(deleted) - made[0]).total_seconds()
+
+    def test_a_job_that_somebody_deletes_is_an_event_and_runs_again(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        name = self.jobs()[0]["metadata"]["name"]
+        self.delete(f"/apis/batch/v1/namespaces/{self.namespace}/jobs/{name}")
+        self.wait("it says so",
+                  lambda: "deleted by somebody else" in self.server.job(job)["reason"])
+        self.assert_ran_again(job)
+
+    def test_a_pod_that_somebody_deletes_takes_its_gang_with_it_which_runs_again(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        name = self.pods()[0]["metadata"]["name"]
+        self.delete(f"/api/v1/namespaces/{self.namespace}/pods/{name}")
+        self.wait("it says so", lambda: f"pod {name} was deleted by somebody else"
+                  in self.server.job(job)["reason"])
+        self.wait_state(job, "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 2)
+        self.assertEqual(self.attempts_of(job)["2"], 3)
+
+    def test_a_namespace_that_somebody_deletes_is_waited_for_and_said(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        path = f"/api/v1/namespaces/{self.namespace}"
+        self.delete(path)
+        self.wait("the namespace is gone", lambda: self.cluster.get(path)[0] == 404)
+        self.wait_reason(job, f'namespaces "{self.namespace}" not found')
+        self.cluster.create("/api/v1/namespaces", {
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+        self.wait_state(job, "Running")
+        self.assertEqual(len(self.pods()), 2)
+
+
+class LostNode(Proxied):
+    """What Kubernetes itself takes most of a minute to notice."""
+    gpus = 1
+
+    def test_the_gang_of_a_node_that_vanishes_is_taken_back_whole_and_runs_elsewhere(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        lost = f"{self.namespace}-1"
+        self.assertIn(lost, self.server.job(job)["nodes"])
+        self.cluster.request("DELETE", f"/api/v1/nodes/{lost}")
+        self.cluster.add_nodes(1, prefix=self.namespace + "-new", gpus=1,
+                               labels={"room": self.namespace})
+        self.addCleanup(self.cluster.request, "DELETE", f"/api/v1/nodes/{self.namespace}-new-0")
+        self.wait("a second attempt", lambda: self.server.job(job)["attempt"] == 2, 120)
+        self.wait_state(job, "Running")
+        nodes = sorted(pod["spec"]["nodeName"] for pod in self.pods())
+        self.assertEqual(nodes, [f"{self.namespace}-0", f"{self.namespace}-new-0"])
+        self.assertEqual(self.attempts_of(job)["2"], 3)
+
+
+class TheServerItself(Proxied):
+    """The API server stops, dies or forgets; these run alone."""
+
+    def begin_work(self):
+        self.work()
+        self.wait("the first Jobs are there", lambda: self.jobs())
+
+    def end_work(self):
+        self.ledger.check_ends()
+        self.ledger.check_counts()
+
+    def test_an_api_server_that_is_stopped_and_goes_on_loses_nothing(self):
+        self.begin_work()
+        self.cluster.daemons["apiserver"].signal(signal.SIGSTOP)
+        try:
+            late = self.ledger.submit("true")
+            self.wait("it is handed over", lambda: self.ledger.state_of(late) == "Starting")
+        finally:
+            self.cluster.daemons["apiserver"].signal(signal.SIGCONT)
+        self.end_work()
+
+    def test_an_api_server_that_is_killed_and_restarted_loses_nothing(self):
+        self.begin_work()
+        self.cluster.daemons["apiserver"].kill()
+        late = self.ledger.submit("true")
+        self.wait("it is handed over", lambda: self.ledger.state_of(late) == "Starting")
+        self.cluster.daemons["apiserver"].start()
+        self.cluster.wait_ready()
+        self.end_work()
+
+    def test_revisions_that_etcd_compacted_away_are_listed_again(self):
+        self.begin_work()
+        self.proxy.fault = every(Answer(503, "ServiceUnavailable"), lambda asked: True)
+        self.proxy.cut_watches()
+        self.wait("gangs end unseen", lambda: any(
+            condition["type"] == "Complete" for job in self.jobs()
+            for condition in job["status"].get("conditions", [])))
+        self.cluster.compact()
+        self.cluster.restart_api()  # its cache of old events is gone as well
+        self.proxy.fault = lambda asked: None
+        self.end_work()
+        self.assertGreaterEqual(self.proxy.counts["410 of the server"], 1, self.proxy.counts)
+
+
+def main():
+    global GANGS  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    parser.add_argument("--gangs", type=int, default=GANGS, help="of each test")
+    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
+    options = parser.parse_args()
+    muster_test.BINARY = os.path.abspath(options.binary)
+    GANGS = options.gangs
+    try:
+        muster_test.CLUSTER = start_cluster(options.kubernetes)
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    start = time.monotonic()
+    try:
+        return not run_tests(sys.modules[__name__], [LostNode, OthersInterfere, FailingAnswers],
+                             AT_ONCE, options.only)
+    finally:
+        muster_test.CLUSTER.stop()
+        print(f"{GANGS} gangs in each test, {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

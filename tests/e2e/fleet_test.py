@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""The real `muster serve` over three real Kubernetes clusters: gangs spread over them, and one of
+them killed and revived in the middle of dispatch.
+
+Usage: fleet_test.py MUSTER [--gangs N] [--kubernetes VERSION] [--only PART_OF_A_NAME]
+
+What ran where, and how often, is counted in the audit logs of the three API servers.
+"""
+import argparse
+import collections
+import os
+import sys
+import time
+import unittest
+from datetime import datetime, timezone
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from audit import (attempt_deleted, creations, events, is_success,  # noqa: E402
+                   keep_audit_log, time_of)
+from binaries import KUBERNETES, Missing  # noqa: E402
+from clusters import start_all, stop_all  # noqa: E402
+from control_plane import ControlPlane  # noqa: E402
+from muster_server import Server  # noqa: E402
+from side_by_side import run_tests  # noqa: E402
+
+BINARY = ""
+FLEET = {}  # name -> ControlPlane
+GANGS = 24
+NAMES = ("east", "north", "west")
+NODES = 4
+GPUS = 8
+GRACE_S = 2
+
+
+class Fleet(unittest.TestCase):
+    """Each test has a server of its own, and the same new namespace in each cluster."""
+
+    def setUp(self):
+        self.namespace = f"t{time.time_ns():x}"
+        for cluster in FLEET.values():
+            cluster.create("/api/v1/namespaces", {
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+            self.addCleanup(cluster.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        rows = "".join(f"""
+- {{name: {name}, type: kubernetes, kubeconfig: {cluster.file("admin.kubeconfig")},
+   namespace: {self.namespace}, image: example.com/tool:1, grace: {GRACE_S}s}}"""
+                       for name, cluster in FLEET.items())
+        self.server = Server(BINARY, f"""clusters:{rows}
+pools:
+- {{name: east-fast, cluster: east, node_selector: {{speed: fast}}}}
+- {{name: west-fast, cluster: west, node_selector: {{speed: fast}}}}
+fleet_pools:
+- {{name: fast, pools: [east-fast, west-fast]}}
+""")
+        self.addCleanup(self.server.close)
+        self.server.start()
+        self.wait("three clusters are ready", lambda: self.ready() == sorted(NAMES))
+
+    def ready(self):
+        _, found, _ = self.server.api("GET", "/clusters")
+        return sorted(row["name"] for row in found["clusters"]
+                      if row["health"] == "ready" and row["nodes_usable"] == NODES)
+
+    def wait(self, what, condition, wait_s=90):
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.1)
+        log = [line for line in self.server.log().split("\n") if " info request " not in line]
+        self.fail("\n".join([f"{what}: not within {wait_s} s", *log[-40:]]))
+
+    def wait_states(self, jobs, *states, wait_s=90):
+        for job in jobs:
+            self.wait(f"job {job} in {states}",
+                      lambda: self.server.job(job)["state"] in states, wait_s)  # noqa: B023
+
+    def gang(self, command, pods=2, **more):
+        return self.server.submit([command], pods=pods, gpus=1, stop_grace="1s", **more)
+
+    def made(self):
+        """{job: {(cluster, attempt): {(resource, index): how many}}}"""
+        found = collections.defaultdict(lambda: collections.defaultdict(dict))
+        for name, cluster in FLEET.items():
+            seen = [(what, one) for what, where in (("pods", "api/v1"), ("jobs", "apis/batch/v1"))
+                    for one in self.objects(name, what, where)] if is_up(cluster) else []
+            counts = creations(cluster, self.namespace, seen)
+            for (what, job, attempt, index), count in counts.items():
+                found[job][(name, attempt)][(what, index)] = count
+        return found
+
+    def objects(self, cluster, what="pods", where="api/v1"):
+        status, found = FLEET[cluster].get(f"/{where}/namespaces/{self.namespace}/{what}")
+        self.assertEqual(status, 200, found)
+        return found["items"]
+
+
+def is_up(cluster):
+    return cluster.daemons["apiserver"].is_running()
+
+
+def whole(pods):
+    return {("jobs", ""): 1, **{("pods", str(index)): 1 for index in range(pods)}}
+
+
+class ThreeClusters(Fleet):
+
+    def test_every_gang_is_whole_in_one_cluster_and_keeps_to_pins_and_fleet_pools(self):
+        jobs = {}  # job -> pods, clusters it may run in, whether on fast nodes
+        for index in range(GANGS):
+            pods = 2 + index % 3
+            kind = index % 4
+            pinned = NAMES[index // 4 % 3]
+            more, where = {0: ({"clusters": [pinned]}, {pinned}),
+                           1: ({"pool": "fast"}, {"east", "west"}),
+                           2: ({"exclude_clusters": ["west"]}, {"east", "north"}),
+                           3: ({}, set(NAMES))}[kind]
+            jobs[self.gang("true", pods, **more)] = (pods, where, kind == 1)
+        self.wait_states(jobs, "Succeeded")
+        made = self.made()
+        used = collections.Counter()
+        for job, (pods, where, _) in jobs.items():
+            [(place, objects)] = made[job].items()
+            self.assertEqual(objects, whole(pods), job)
+            self.assertEqual(place[1], "1", "a second attempt, though nothing was lost")
+            self.assertIn(place[0], where, job)
+            self.assertEqual(self.server.job(job)["cluster"], place[0])
+            used[place[0]] += 1
+        self.assertEqual(set(made), set(jobs), "objects of nobody")
+        self.assertEqual(sorted(used), sorted(NAMES))
+        self.check_pools(jobs)
+        print(f"\n{len(jobs)} gangs, each whole in one cluster: {dict(used)}", flush=True)
+
+    def check_pools(self, jobs):
+        seen = set()
+        for cluster in NAMES:
+            for pod in self.objects(cluster):
+                job = pod["metadata"]["annotations"]["muster.dev/job-id"]
+                if jobs[job][2]:
+                    self.assertIn("-fast-", pod["spec"]["nodeName"])
+                    seen.add(job)
+        self.assertEqual(seen, {job for job, (_, _, is_fast) in jobs.items() if is_fast})
+
+
+class KilledAndRevived(Fleet):
+
+    def kill(self, name):
+        for daemon in ("apiserver", "etcd"):
+            FLEET[name].daemons[daemon].kill()
+
+    def revive(self, name):
+        cluster = FLEET[name]
+        cluster.start_etcd()
+        cluster.start_api()
+
+    def submit_all(self, count):
+        """Gangs that run on in the cluster that will be lost, and such to be dispatched there."""
+        keep = [self.gang("sleep", clusters=["west"]) for _ in range(2)]
+        self.server.api("POST", "/clusters/east/cordon")
+        move = [self.gang("sleep", clusters=["east", "west"], on_cluster_loss="rerun")
+                for _ in range(3)]
+        self.wait_states(keep + move, "Running")
+        self.server.api("POST", "/clusters/east/uncordon")
+        return keep, move, [self.gang("true", clusters=["west"]) for _ in range(count)]
+
+    def test_a_cluster_killed_in_the_middle_of_dispatch_and_revived_runs_nothing_twice(self):
+        keep, move, dispatched = self.submit_all(GANGS)
+        self.wait("some of them are made", lambda: len(self.made().keys() & set(dispatched)) > 1)
+        self.kill("west")
+        states = [self.server.job(job)["state"] for job in dispatched]
+        late = [self.gang("true", clusters=["west"]) for _ in range(3)]
+        self.wait("those who may run in the other cluster", lambda: all(
+            (row["state"], row["cluster"]) == ("Running", "east")
+            for row in map(self.server.job, move)))
+        for job in keep:
+            row = self.server.job(job)
+            self.assertEqual((row["state"], row["cluster"], row["attempt"]), ("Running", "west", 1))
+        revived_at = datetime.now(timezone.utc)
+        self.revive("west")
+        self.wait_states(dispatched + late, "Succeeded", wait_s=180)
+        self.wait("what moved is gone from the west", lambda: {
+            pod["metadata"]["annotations"]["muster.dev/job-id"] for pod in self.objects("west")
+            if pod["status"].get("phase") == "Running"} == set(keep))
+        self.check_counts(keep, move, dispatched + late)
+        self.check_order(move, revived_at)
+        unfinished = sum(state in ("Waiting", "Starting") for state in states)
+        print(f"\nkilled with {unfinished} of {len(states)} gangs not running yet; "
+              f"{len(move)} ran again elsewhere, {len(keep)} waited", flush=True)
+        self.assertGreater(unfinished, 0, "the kill met no dispatch")
+
+    def check_counts(self, keep, moved, once):
+        made = self.made()
+        for job in keep + once:
+            self.assertEqual(dict(made[job]), {("west", "1"): whole(2)}, job)
+        for job in moved:
+            self.assertEqual(set(made[job]), {("west", "1"), ("east", "2")}, job)
+            self.assertEqual(made[job][("east", "2")], whole(2))
+            for what, count in made[job][("west", "1")].items():
+                self.assertEqual(count, 1, what)
+
+    def check_order(self, moved, revived_at):
+        """Attempts that are not current any more were deleted before anything new was made."""
+        deleted, made = {}, []
+        for event in events(FLEET["west"], self.namespace):
+            is_of_jobs = is_success(event) and event["objectRef"]["resource"] == "jobs"
+            if not is_of_jobs or time_of(event) < revived_at:
+                continue
+            if event["verb"] == "create":
+                made.append(time_of(event))
+            else:
+                deleted.setdefault(attempt_deleted(event), time_of(event))
+        first_deletes = [deleted[(job, "1")] for job in moved]
+        self.assertLess(max(first_deletes), min(made))
+
+
+def main():
+    global BINARY, GANGS  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    parser.add_argument("--gangs", type=int, default=GANGS)
+    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
+    options = parser.parse_args()
+    BINARY, GANGS = os.path.abspath(options.binary), options.gangs
+    start = time.monotonic()
+    try:
+        FLEET.update({name: keep_audit_log(ControlPlane(name, options.kubernetes))
+                      for name in NAMES})
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    start_all(list(FLEET.values()))
+    try:
+        for name, cluster in FLEET.items():
+            cluster.add_nodes(NODES // 2, prefix=f"{name}-fast", gpus=GPUS,
+                              labels={"speed": "fast"})
+            cluster.add_nodes(NODES // 2, prefix=f"{name}-slow", gpus=GPUS)
+        return not run_tests(sys.modules[__name__], [], 1, options.only)
+    finally:
+        stop_all(list(FLEET.values()))
+        print(f"{GANGS} gangs over {len(FLEET)} clusters, {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Gangs that were submitted to a server, how each is to end, and whether a cluster's own log
+agrees: nothing lost, nothing twice."""
+import collections
+import random
+
+from audit import creations
+
+ENDS = {"true": "Succeeded", "false": "Failed", "sleep": "Running"}
+
+
+class Ledger:
+    """Of one test (a muster_test.WithCluster) and its server. Gangs have two pods."""
+
+    def __init__(self, test, cluster, seed=1):
+        self.test = test
+        self.cluster = cluster
+        self.random = random.Random(seed)
+        self.expected = {}   # job -> the state it has in the end
+        self.open = set()    # jobs of whose cancel nobody knows whether it was heard
+        self.sleepers = []   # acknowledged gangs that run on, oldest first
+
+    def submit(self, command, **more):
+        job = self.test.gang(command, **more)
+        self.expected[job] = ENDS[command]
+        if command == "sleep":
+            self.sleepers.append(job)
+        return job
+
+    def submit_some(self, count):
+        for _ in range(count):
+            self.submit(self.random.choice(["true", "true", "sleep", "false"]))
+
+    def cancel_oldest(self):
+        job = self.sleepers.pop(0)
+        self.open.add(job)
+        status, body, _ = self.test.server.api("POST", f"/jobs/{job}/cancel")
+        self.test.assertEqual(status, 200, body)
+        self.open.discard(job)
+        self.expected[job] = "Cancelled"
+
+    def state_of(self, job):
+        return self.test.server.job(job)["state"]
+
+    def check_ends(self, wait_s=120):
+        for job, state in self.expected.items():
+            states = (state, "Cancelled") if job in self.open else (state,)
+            self.test.wait_state(job, *states, wait_s=wait_s)
+
+    def check_counts(self):
+        """Not one object too many; of a gang that ran, not one too few."""
+        test = self.test
+        counts = creations(self.cluster, test.namespace)
+        twice = {what: count for what, count in counts.items() if count != 1}
+        test.assertFalse(twice, "made more than once")
+        again = {what for what in counts if what[2] != "1"}
+        test.assertFalse(again, "a second attempt, though nothing was lost")
+        for job, state in self.expected.items():
+            made = {what for what in counts if what[1] == job}
+            whole = {("jobs", job, "1", ""), ("pods", job, "1", "0"), ("pods", job, "1", "1")}
+            if state == "Cancelled" or job in self.open:
+                test.assertLessEqual(made, whole)
+            else:
+                test.assertEqual(made, whole)
+        alive = collections.Counter(
+            pod["metadata"]["annotations"]["muster.dev/job-id"] for pod in test.pods()
+            if pod["status"].get("phase") == "Running"
+            and not pod["metadata"].get("deletionTimestamp"))
+        for job in self.expected:
+            test.assertEqual(alive[job], 2 if self.state_of(job) == "Running" else 0, job)
