@@ -140,6 +140,23 @@ Result<json::value> Api::post(std::string path, json::value body) {
   return send({.method = "POST", .path = std::move(path), .body = std::move(body)});
 }
 
+Result<Api::Socket> Api::open_socket(const Ask& ask, net::WebSocketOptions options,
+                                     net::WebSocketCallbacks callbacks) {
+  auto client = net::HttpClient::make(options_of(server_, *host_));
+  if (!client) return client.error();
+  Socket socket{.client = std::move(*client), .socket = {}, .call = {}};
+  auto open =
+      socket.client->open_websocket(request_of(ask), std::move(options), std::move(callbacks));
+  socket.socket = open.socket;
+  socket.call = open.call;
+  return socket;
+}
+
+Error Api::socket_error(const Error& error, const net::Response& refusal) const {
+  if (refusal.status != 0) return this->refusal(refusal.status, refusal.body.view());
+  return no_answer(error);
+}
+
 /// What the I/O thread of the client hands to the thread of the command. Bounded: the I/O thread
 /// waits when the command does not keep up, which slows down the sender.
 struct Api::Round {

@@ -53,6 +53,18 @@ class Api {
   /// Server-sent events until the stream ends or somebody says stop.
   Status follow(const Ask& ask, const Follower& follower);
 
+  /// A WebSocket with a client, and so an I/O thread, of its own: callbacks may wait for the
+  /// command.
+  struct Socket {
+    std::unique_ptr<net::HttpClient> client;
+    net::WebSocket socket;
+    net::HttpClient::Call call;
+  };
+  Result<Socket> open_socket(const Ask& ask, net::WebSocketOptions options,
+                             net::WebSocketCallbacks callbacks);
+  /// Why a WebSocket did not come to be, or broke: what its on_close was told.
+  Error socket_error(const Error& error, const net::Response& refusal) const;
+
   const std::string& url() const { return server_.url; }
 
  private:

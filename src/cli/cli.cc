@@ -12,6 +12,7 @@ void add_commands(CLI::App& app, Host host) {
   add_list(app, shared);
   add_show(app, shared);
   add_logs(app, shared);
+  add_exec(app, shared);
   add_wait(app, shared);
   add_events(app, shared);
   add_explain(app, shared);

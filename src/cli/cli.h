@@ -18,6 +18,7 @@ void add_events(CLI::App& app, const SharedHost& host);
 void add_job_verbs(CLI::App& app, const SharedHost& host);  // cancel, hold, release, retry
 void add_set(CLI::App& app, const SharedHost& host);
 void add_logs(CLI::App& app, const SharedHost& host);
+void add_exec(CLI::App& app, const SharedHost& host);
 void add_explain(CLI::App& app, const SharedHost& host);  // and when
 void add_whatif(CLI::App& app, const SharedHost& host);
 void add_top(CLI::App& app, const SharedHost& host);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +39,27 @@ winsize terminal_size() {
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) size = {};
   return size;
+}
+
+Result<std::string> read_input(Duration wait) {
+  pollfd in{STDIN_FILENO, POLLIN, 0};
+  const int ready = poll(&in, 1, static_cast<int>(wait.ms));
+  if (ready == 0 || (ready < 0 && errno == EINTR)) return std::string();
+  std::string bytes(std::size_t{32} << 10, '\0');
+  const ssize_t count = ready < 0 ? -1 : read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return std::string();
+  if (count <= 0) return Error{Fault::NotFound, "the standard input is at its end"};
+  bytes.resize(static_cast<std::size_t>(count));
+  return bytes;
+}
+
+std::shared_ptr<void> raw_terminal() {
+  const auto before = std::make_shared<termios>();
+  if (tcgetattr(STDIN_FILENO, before.get()) != 0) return nullptr;
+  termios raw = *before;
+  cfmakeraw(&raw);
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  return {before.get(), [before](void*) { tcsetattr(STDIN_FILENO, TCSADRAIN, before.get()); }};
 }
 
 Result<std::string> read_file(const std::string& path) {
@@ -75,6 +97,8 @@ Host system_host() {
   host.columns = [] { return static_cast<int>(terminal_size().ws_col); };
   host.rows = [] { return static_cast<int>(terminal_size().ws_row); };
   host.read_file = read_file;
+  host.read_input = read_input;
+  host.raw_terminal = raw_terminal;
   host.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   host.err_is_terminal = isatty(STDERR_FILENO) == 1;
   host.in_is_terminal = isatty(STDIN_FILENO) == 1;

@@ -1,7 +1,5 @@
 #include "kube/channels.h"
 
-#include <fmt/format.h>
-
 #include <boost/json/parse.hpp>
 
 #include "base/text.h"
@@ -10,21 +8,6 @@
 namespace muster::kube {
 
 namespace json = boost::json;
-
-std::string channel_message(Channel channel, std::string_view bytes) {
-  std::string message(1, static_cast<char>(channel));
-  message += bytes;
-  return message;
-}
-
-std::string resize_message(int columns, int rows) {
-  return channel_message(Channel::Resize,
-                         fmt::format(R"({{"Width":{},"Height":{}}})", columns, rows));
-}
-
-std::string close_message(Channel channel) {
-  return channel_message(Channel::Close, std::string(1, static_cast<char>(channel)));
-}
 
 ApiRequest exec_request(const ExecOptions& options) {
   ApiRequest request = get_request(resources::pods(), options.ns, options.pod, "exec");

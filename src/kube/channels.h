@@ -1,5 +1,5 @@
-// The framing of exec, attach and port-forward inside of WebSocket messages: the first byte names
-// the channel. Pure.
+// Exec, attach and port-forward over WebSockets with channels (net/channels.h): the requests, and
+// how a command ended. Pure.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -10,25 +10,18 @@
 
 #include "kube/api_error.h"
 #include "kube/requests.h"
+#include "net/channels.h"
 
 namespace muster::kube {
 
-enum class Channel : std::uint8_t {
-  Stdin = 0,
-  Stdout = 1,
-  Stderr = 2,
-  Error = 3,   // a Status: how it ended
-  Resize = 4,  // of the terminal
-  Close = 255  // since v5: the channel named by the next byte has no more to come
-};
+using net::Channel;  // Error carries a Status; Close is known since v5
+using net::channel_message;
+using net::close_message;
+using net::resize_message;
 
 /// Newest first, for the handshake.
 inline constexpr std::string_view channel_v5 = "v5.channel.k8s.io";
 inline constexpr std::string_view channel_v4 = "v4.channel.k8s.io";
-
-std::string channel_message(Channel channel, std::string_view bytes);
-std::string resize_message(int columns, int rows);
-std::string close_message(Channel channel);
 
 struct ExecOptions {
   std::string ns = {};

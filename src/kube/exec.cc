@@ -28,8 +28,19 @@ class Outlet {
     const std::lock_guard lock(mutex_);
     for (const std::string& message : waiting_) socket.send(message);
     waiting_.clear();
+    if (is_held_) socket.hold();
     if (is_closing_) socket.close();
     socket_ = socket;
+  }
+  void hold(bool is_held) {
+    const std::lock_guard lock(mutex_);
+    is_held_ = is_held;
+    if (!socket_) return;
+    if (is_held) {
+      socket_->hold();
+    } else {
+      socket_->release();
+    }
   }
   void close() {
     const std::lock_guard lock(mutex_);
@@ -44,7 +55,9 @@ class Outlet {
   }
   std::size_t pending_bytes() const {
     const std::lock_guard lock(mutex_);
-    return socket_ ? socket_->pending_bytes() : 0;
+    std::size_t bytes = socket_ ? socket_->pending_bytes() : 0;
+    for (const std::string& message : waiting_) bytes += message.size();
+    return bytes;
   }
 
  private:
@@ -52,6 +65,7 @@ class Outlet {
   std::optional<net::WebSocket> socket_;  // guarded by mutex_, as all that follows
   std::vector<std::string> waiting_;
   bool is_closing_ = false;
+  bool is_held_ = false;
   bool is_over_ = false;
 };
 
@@ -114,6 +128,7 @@ void ExecSession::resize(int columns, int rows) const {
 
 void ExecSession::cancel() const { state_->call.cancel(); }
 std::size_t ExecSession::pending_bytes() const { return state_->outlet.pending_bytes(); }
+void ExecSession::hold_output(bool is_held) const { state_->outlet.hold(is_held); }
 
 ExecSession exec_later(Client& client, const ExecOptions& options, ExecCallbacks callbacks) {
   ExecSession session;
@@ -130,6 +145,9 @@ ExecSession exec_later(Client& client, const ExecOptions& options, ExecCallbacks
     }
   };
   socket.on_message = [state](std::string_view message) { state->take(message); };
+  socket.on_drained = [state] {
+    if (state->callbacks.on_drained) state->callbacks.on_drained();
+  };
   socket.on_close = [state](const Reply<net::WebSocketClose>& how) {
     state->outlet.end();
     const auto& on_exit = state->callbacks.on_exit;

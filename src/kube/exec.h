@@ -21,6 +21,8 @@ struct ExecCallbacks {
   std::function<void(std::string_view)> on_stderr = {};
   /// Exactly once, last: the command's exit code, or why it could not run or was cut off.
   std::function<void(Reply<int> exit_code)> on_exit = {};
+  /// Everything written so far is on its way. May be empty.
+  std::function<void()> on_drained = {};
 };
 
 class ExecSession {
@@ -33,6 +35,8 @@ class ExecSession {
   /// Cuts it off; on_exit comes with an error that is_cancelled.
   void cancel() const;
   std::size_t pending_bytes() const;
+  /// While it is held no output is given out, which slows the command down.
+  void hold_output(bool is_held) const;
 
   struct State;
 

@@ -21,6 +21,8 @@ class Waker {
   virtual void wake() = 0;
   /// Look at the stream soon: several of these within some milliseconds are one write.
   virtual void wake_soon() = 0;
+  /// Runs it on the connection's thread; never if that is gone.
+  virtual void post(std::function<void()> run) = 0;
 };
 
 class StreamState {
@@ -71,6 +73,9 @@ class Exchange {
   // From any thread.
   bool answer(Response response);
   std::shared_ptr<StreamState> begin_stream(Response head, StreamOptions options);
+  std::shared_ptr<WebSocketSession> begin_websocket(const Request& request,
+                                                    WebSocketOptions options,
+                                                    WebSocketCallbacks callbacks);
   void set_route(std::string pattern);
   void set_user(std::string name);
   const std::string& request_id() const { return request_id_; }
@@ -78,7 +83,11 @@ class Exchange {
   // From the connection.
   struct Answer {
     Response response;
-    std::shared_ptr<StreamState> stream;  // null: the response is whole
+    std::shared_ptr<StreamState> stream = nullptr;          // null: the response is whole
+    std::shared_ptr<WebSocketSession> websocket = nullptr;  // takes the connection over
+
+    /// Nobody is there to be told.
+    void drop() const;
   };
   /// The answer if there is one; given out once.
   std::optional<Answer> take();

@@ -603,6 +603,10 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::serve_websocket(Stat
   call->refusal = {.status = 0};
   call->total = SteadyTime::max();  // that was for the answer; from here on it lasts as it lasts
   set_deadline(call, SteadyTime::max());
+  call->end_now = [&] {
+    transport->close();
+    call->websocket->interrupt();
+  };
   auto how =
       co_await call->websocket->run(*transport, std::string(buffer.unread()),
                                     std::string(parser.headers().get("Sec-WebSocket-Protocol")));
@@ -664,8 +668,9 @@ HttpClient::Call HttpClient::stream_later(ClientRequest request, StreamCallbacks
 
 HttpClient::OpenSocket HttpClient::open_websocket(ClientRequest request, WebSocketOptions options,
                                                   WebSocketCallbacks callbacks) {
-  auto session = std::make_shared<WebSocketSession>(std::move(options), std::move(callbacks),
-                                                    core_->io().get_executor());
+  auto session = std::make_shared<WebSocketSession>(
+      Side::Client, std::move(options), std::move(callbacks),
+      [io = core_->io().get_executor()](std::function<void()> run) { asio::post(io, run); });
   auto state = std::make_shared<CallState>(core_->io(), std::move(request));
   state->websocket = session;
   state->done = [session, raw = state.get()](const Result<ClientResponse>& answer) {

@@ -98,6 +98,11 @@ void IoThread::wake_soon(std::shared_ptr<Connection> connection) {
   if (woken_soon_.size() == 1) asio::post(io_, [this] { gather(); });
 }
 
+void IoThread::post(std::function<void()> run) {
+  const std::lock_guard lock(mutex_);
+  if (!is_cut_) asio::post(io_, std::move(run));
+}
+
 /// The first bytes after a pause leave at once; in a flood every client is written to once per
 /// interval, with all that came meanwhile.
 void IoThread::gather() {

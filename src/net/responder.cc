@@ -1,6 +1,9 @@
 #include "net/responder.h"
 
+#include <utility>
+
 #include "net/exchange.h"
+#include "net/websocket_session.h"
 
 namespace muster::net {
 
@@ -165,6 +168,12 @@ Stream Responder::event_stream(Duration heartbeat) const {
   return stream(std::move(head), std::move(options));
 }
 
+WebSocket Responder::websocket(const Request& request, WebSocketOptions options,
+                               WebSocketCallbacks callbacks) const {
+  return WebSocket(
+      handle_->exchange->begin_websocket(request, std::move(options), std::move(callbacks)));
+}
+
 void Responder::set_route(std::string pattern) const {
   handle_->exchange->set_route(std::move(pattern));
 }
@@ -182,12 +191,31 @@ bool Exchange::put(Answer answer) {
   return true;
 }
 
-bool Exchange::answer(Response response) { return put({std::move(response), nullptr}); }
+bool Exchange::answer(Response response) { return put({.response = std::move(response)}); }
 
 std::shared_ptr<StreamState> Exchange::begin_stream(Response head, StreamOptions options) {
   auto stream = std::make_shared<StreamState>(waker_, std::move(options));
-  if (!put({std::move(head), stream})) stream->end(StreamEnd::ClientGone);
+  if (!put({.response = std::move(head), .stream = stream})) stream->end(StreamEnd::ClientGone);
   return stream;
+}
+
+std::shared_ptr<WebSocketSession> Exchange::begin_websocket(const Request& request,
+                                                            WebSocketOptions options,
+                                                            WebSocketCallbacks callbacks) {
+  auto session =
+      std::make_shared<WebSocketSession>(Side::Server, std::move(options), std::move(callbacks),
+                                         [weak = waker_](std::function<void()> run) {
+                                           if (const std::shared_ptr<Waker> waker = weak.lock())
+                                             waker->post(std::move(run));
+                                         });
+  const Answer answer{.response = session->accept(request), .websocket = session};
+  if (!put(answer)) answer.drop();
+  return session;
+}
+
+void Exchange::Answer::drop() const {
+  if (stream) stream->end(StreamEnd::ClientGone);
+  if (websocket) websocket->refuse({Fault::Unavailable, "the client is gone"});
 }
 
 std::optional<Exchange::Answer> Exchange::take() {
@@ -204,7 +232,7 @@ void Exchange::abandon() {
     is_abandoned_ = true;
     unseen.swap(answer_);
   }
-  if (unseen && unseen->stream) unseen->stream->end(StreamEnd::ClientGone);
+  if (unseen) unseen->drop();
 }
 
 void Exchange::set_route(std::string pattern) {

@@ -16,6 +16,7 @@
 
 #include "base/time.h"
 #include "net/http.h"
+#include "net/websocket.h"
 
 namespace muster::net {
 
@@ -67,6 +68,11 @@ class Responder {
   Stream stream(Response head, StreamOptions options = StreamOptions()) const;
   /// The same for server-sent events (net/sse.h), with their headers and a comment as heartbeat.
   Stream event_stream(Duration heartbeat = seconds(15)) const;
+  /// Agrees to the WebSocket that a request asks for which passed check_websocket_request. Of the
+  /// protocols the first is taken that the client offers and these options have. Its callbacks
+  /// must not wait; silence_max finds clients that are gone without a word.
+  WebSocket websocket(const Request& request, WebSocketOptions options,
+                      WebSocketCallbacks callbacks) const;
 
   /// For the access log and metrics. Before the answer.
   void set_route(std::string pattern) const;

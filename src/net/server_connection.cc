@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/server_io.h"
+#include "net/websocket_session.h"
 
 namespace muster::net {
 
@@ -72,6 +73,8 @@ void Connection::begin_stop() {
     is_cut_ = true;
     transport_->close();
     look();
+  } else if (websocket_) {
+    websocket_->close(1001, "the server is stopping");
   } else if (phase_ == Phase::Streaming) {
     look();
   }
@@ -80,6 +83,7 @@ void Connection::begin_stop() {
 void Connection::cut() {
   is_cut_ = true;
   transport_->abort();
+  if (websocket_) websocket_->interrupt();
   is_woken_ = true;
   event_.cancel();
 }
@@ -138,7 +142,12 @@ asio::awaitable<bool> Connection::serve_one() {
   }
   Exchange::Answer answer = co_await await_answer(exchange);
   if (is_cut_) {
-    if (answer.stream) answer.stream->end(StreamEnd::ClientGone);
+    answer.drop();
+    co_return false;
+  }
+  if (answer.websocket) {
+    co_await run_websocket(std::move(answer));
+    log_access(exchange.get());
     co_return false;
   }
   if (answer.stream) {
@@ -238,7 +247,7 @@ asio::awaitable<Exchange::Answer> Connection::await_answer(std::shared_ptr<Excha
     co_await wait_for_wake();
   }
   exchange->abandon();
-  Exchange::Answer late{error_response(503, "no answer in time; try again later"), nullptr};
+  Exchange::Answer late{.response = error_response(503, "no answer in time; try again later")};
   late.response.headers.add("Retry-After", "1");
   co_return late;
 }
@@ -344,6 +353,37 @@ asio::awaitable<void> Connection::run_stream(Exchange::Answer answer) {
     const bool waits = !is_head_ && !thread_->is_stopping();
     while (waits && !is_gone_ && !is_expired_ && !is_cut_) co_await wait_for_wake();
   }
+}
+
+/// From here on the session decides how long it lasts, and who is silent for too long.
+asio::awaitable<void> Connection::run_websocket(Exchange::Answer answer) {
+  Response& head = answer.response;
+  access_.status = head.status;
+  const std::string protocol(head.headers.get("Sec-WebSocket-Protocol"));
+  head.headers.add("X-Request-Id", access_.request_id);
+  out_.clear();
+  append_response_head(out_, head.status, head.headers,
+                       {.framing = Framing::None, .date = thread_->date()});
+  out_.insert(out_.size() - 2, "Connection: Upgrade\r\n");
+  const std::array<asio::const_buffer, 1> bytes = {asio::buffer(out_)};
+  if (!co_await write(bytes)) {
+    answer.drop();
+    co_return;
+  }
+  std::string unread(buffer_.unread());
+  buffer_.release();
+  out_ = {};
+  transport_->hold_at_most(stream_held_bytes);
+  phase_ = Phase::Streaming;
+  set_deadline({});
+  websocket_ = answer.websocket;
+  if (thread_->is_stopping()) websocket_->close(1001, "the server is stopping");
+  ++thread_->core().streams;
+  const auto how = co_await websocket_->run(*transport_, std::move(unread), protocol);
+  --thread_->core().streams;
+  const std::shared_ptr<WebSocketSession> ended = std::move(websocket_);
+  ended->end();
+  if (ended->callbacks().on_close) ended->callbacks().on_close(how, Response{.status = 0});
 }
 
 asio::awaitable<StreamEnd> Connection::pump(StreamState& stream, bool chunked) {

@@ -58,6 +58,7 @@ class IoThread {
   // From any thread.
   void wake(std::shared_ptr<Connection> connection);
   void wake_soon(std::shared_ptr<Connection> connection);
+  void post(std::function<void()> run);
   /// Ends what is idle or endless; the rest ends with its answer.
   void begin_stop();
   /// Cuts what is left, and lets run() return.
@@ -114,6 +115,7 @@ class Connection final : public Waker, public std::enable_shared_from_this<Conne
   // From any thread.
   void wake() override { thread_->wake(shared_from_this()); }
   void wake_soon() override { thread_->wake_soon(shared_from_this()); }
+  void post(std::function<void()> run) override { thread_->post(std::move(run)); }
 
   // From its thread.
   void look();
@@ -132,6 +134,7 @@ class Connection final : public Waker, public std::enable_shared_from_this<Conne
   asio::awaitable<Exchange::Answer> await_answer(std::shared_ptr<Exchange> exchange);
   asio::awaitable<bool> respond(Response response, bool keep_alive);
   asio::awaitable<void> run_stream(Exchange::Answer answer);
+  asio::awaitable<void> run_websocket(Exchange::Answer answer);
   asio::awaitable<StreamEnd> pump(StreamState& stream, bool chunked);
   asio::awaitable<bool> write_batch(const StreamState::Batch& batch, bool chunked);
   asio::awaitable<void> watch_client(std::shared_ptr<Connection> self);
@@ -159,6 +162,7 @@ class Connection final : public Waker, public std::enable_shared_from_this<Conne
 
   // Of the request being served.
   std::shared_ptr<StreamState> stream_;
+  std::shared_ptr<WebSocketSession> websocket_;
   SteadyTime heartbeat_at_ = SteadyTime::max();
   SteadyTime started_at_{};
   Access access_;

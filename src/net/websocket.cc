@@ -6,12 +6,14 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "net/websocket_session.h"
 
 namespace muster::net {
@@ -26,24 +28,59 @@ void WebSocket::close(int code, std::string_view reason) const {
 
 std::size_t WebSocket::pending_bytes() const { return session_ ? session_->pending_bytes() : 0; }
 
+void WebSocket::hold() const {
+  if (session_) session_->set_held(true);
+}
+void WebSocket::release() const {
+  if (session_) session_->set_held(false);
+}
+
+Status check_websocket_request(const Request& request) {
+  const bool asks = request.method == "GET" && request.version >= 11 &&
+                    has_token(request.headers.get("Connection"), "upgrade") &&
+                    has_token(request.headers.get("Upgrade"), "websocket");
+  if (!asks) return invalid("this is a WebSocket: send a GET with Upgrade: websocket");
+  if (request.headers.get("Sec-WebSocket-Version") != "13")
+    return invalid("Sec-WebSocket-Version: version 13 is spoken here");
+  if (request.headers.get("Sec-WebSocket-Key").empty())
+    return invalid("Sec-WebSocket-Key: it is missing");
+  return Ok{};
+}
+
 // --- from any thread ---------------------------------------------------------------------------
 
 bool WebSocketSession::send(Opcode opcode, std::string_view payload) {
-  const FrameMask mask = random_frame_mask();
   const std::lock_guard lock(mutex_);
   if (is_closing_ || is_over_) return false;
-  append_frame(queue_, opcode, payload, mask);
+  append(opcode, payload);
   wake();
   return true;
 }
 
 void WebSocketSession::close(int code, std::string_view reason) {
-  const FrameMask mask = random_frame_mask();
   const std::lock_guard lock(mutex_);
   if (is_closing_ || is_over_) return;
-  append_frame(queue_, Opcode::Close, close_payload(code, reason), mask);
+  append(Opcode::Close, close_payload(code, reason));
   is_closing_ = true;
+  is_held_ = false;  // the peer's close frame is waited for
   wake();
+}
+
+/// Under the mutex.
+void WebSocketSession::append(Opcode opcode, std::string_view payload) {
+  if (side_ == Side::Client) return append_frame(queue_, opcode, payload, random_frame_mask());
+  append_frame(queue_, opcode, payload);
+}
+
+void WebSocketSession::set_held(bool is_held) {
+  const std::lock_guard lock(mutex_);
+  const bool was_held = std::exchange(is_held_, is_held && !is_closing_);
+  if (was_held && !is_held_ && !is_over_) wake();
+}
+
+bool WebSocketSession::is_held() const {
+  const std::lock_guard lock(mutex_);
+  return is_held_;
 }
 
 std::size_t WebSocketSession::pending_bytes() const {
@@ -52,8 +89,10 @@ std::size_t WebSocketSession::pending_bytes() const {
 }
 
 void WebSocketSession::wake() {
-  asio::post(io_, [self = shared_from_this()] {
-    if (self->transport_ == nullptr || self->is_writing_) return;
+  post_([self = shared_from_this()] {
+    if (self->transport_ == nullptr) return;
+    self->reader_wakes_->cancel();
+    if (self->is_writing_) return;
     self->is_writing_ = true;
     asio::co_spawn(self->io_, [self] { return self->write_all(); }, asio::detached);
   });
@@ -91,12 +130,39 @@ Status WebSocketSession::check(const Response& head) const {
   return Ok{};
 }
 
+Response WebSocketSession::accept(const Request& request) const {
+  Response head{101, {{"Upgrade", "websocket"}}, {}};
+  head.headers.add("Sec-WebSocket-Accept",
+                   websocket_accept(request.headers.get("Sec-WebSocket-Key")));
+  const auto& spoken = options_.protocols;
+  for (const std::string_view offered : split(request.headers.get("Sec-WebSocket-Protocol"), ',')) {
+    const std::string name(trim(offered));
+    if (std::find(spoken.begin(), spoken.end(), name) == spoken.end()) continue;
+    head.headers.add("Sec-WebSocket-Protocol", name);
+    break;
+  }
+  return head;
+}
+
+void WebSocketSession::interrupt() {
+  is_interrupted_ = true;
+  if (reader_wakes_) reader_wakes_->cancel();
+}
+
+void WebSocketSession::refuse(const Error& why) {
+  end();
+  if (callbacks_.on_close) callbacks_.on_close(why, Response{.status = 0});
+}
+
 asio::awaitable<Result<WebSocketClose>> WebSocketSession::run(Transport& transport,
                                                               std::string unread,
                                                               std::string protocol) {
+  io_ = co_await asio::this_coro::executor;
   transport_ = &transport;
+  heard_at_ = std::chrono::steady_clock::now();
   ping_timer_.emplace(io_);
   writer_ends_.emplace(io_);
+  reader_wakes_.emplace(io_, std::chrono::steady_clock::time_point::max());
   if (callbacks_.on_open) callbacks_.on_open(protocol);
   {
     const std::lock_guard lock(mutex_);
@@ -108,6 +174,7 @@ asio::awaitable<Result<WebSocketClose>> WebSocketSession::run(Transport& transpo
   transport_ = nullptr;
   ping_timer_.reset();
   writer_ends_.reset();
+  reader_wakes_.reset();
   co_return how;
 }
 
@@ -139,12 +206,14 @@ void WebSocketSession::end() {
 
 asio::awaitable<Result<WebSocketClose>> WebSocketSession::read_all(Transport& transport,
                                                                    std::string unread) {
-  FrameReader reader(options_.message_bytes_max);
+  FrameReader reader(options_.message_bytes_max,
+                     side_ == Side::Client ? Side::Server : Side::Client);
   reader.feed(unread);
   std::vector<char> room(32U << 10);
   while (true) {
     FrameReader::Message message;
     while (true) {
+      co_await wait_while_held();
       const auto more = reader.next(message);
       if (!more) co_return more.error();
       if (!*more) break;
@@ -154,11 +223,25 @@ asio::awaitable<Result<WebSocketClose>> WebSocketSession::read_all(Transport& tr
     error_code error;
     const std::size_t count =
         co_await transport.read_some(asio::buffer(room.data(), room.size()), error);
+    if (is_silent_) {
+      co_return Error{Fault::Unavailable,
+                      fmt::format("websocket: no sign of life of the other side for {} s",
+                                  options_.silence_max.ms / 1000)};
+    }
     if (error == asio::error::eof) co_return WebSocketClose{};
     if (error) {
       co_return Error{Fault::Unavailable, fmt::format("websocket: {}", error.message())};
     }
+    heard_at_ = std::chrono::steady_clock::now();
     reader.feed({room.data(), count});
+  }
+}
+
+asio::awaitable<void> WebSocketSession::wait_while_held() {
+  while (is_held() && !is_interrupted_) {
+    error_code ignored;
+    co_await reader_wakes_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    heard_at_ = std::chrono::steady_clock::now();  // nobody listened
   }
 }
 
@@ -206,7 +289,10 @@ asio::awaitable<void> WebSocketSession::write_all() {
     co_await transport_->write(buffers, error);
     const std::lock_guard lock(mutex_);
     writing_bytes_ = 0;
-    if (error) break;  // the reader meets the same end and reports it
+    if (error) {  // the reader meets the same end and reports it
+      interrupt();
+      break;
+    }
   }
   // Here and not in a handler of the end: whoever queues from now on starts a new writer.
   is_writing_ = false;
@@ -220,8 +306,19 @@ void WebSocketSession::schedule_ping() {
     const auto self = weak.lock();
     if (error || !self || self->transport_ == nullptr) return;
     self->send(Opcode::Ping, "");
+    self->check_silence();
     self->schedule_ping();
   });
+}
+
+void WebSocketSession::check_silence() {
+  const auto silence = std::chrono::steady_clock::now() - heard_at_;
+  const bool is_late =
+      options_.silence_max.ms > 0 && silence > std::chrono::milliseconds(options_.silence_max.ms);
+  if (!is_late || is_held()) return;
+  is_silent_ = true;
+  transport_->close();
+  interrupt();
 }
 
 }  // namespace muster::net

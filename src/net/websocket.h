@@ -1,9 +1,10 @@
-// WebSockets (RFC 6455), client side: messages both ways over a connection that HttpClient made,
-// with its TLS, proxies and credentials.
+// WebSockets (RFC 6455): messages both ways over a connection that HttpClient made, with its TLS,
+// proxies and credentials, or over one that HttpServer was asked to upgrade (Responder).
 //
-// Callbacks run on the client's I/O thread; on_close is the last one, comes exactly once and says
-// how it ended. A callback that takes its time slows the sender down. send() and close() may be
-// called from any thread; bytes wait in memory until they are written (pending_bytes()).
+// Callbacks run on the I/O thread of the client or of the connection; on_close is the last one,
+// comes exactly once and says how it ended. Functions may be called from any thread; bytes wait in
+// memory until they are written (pending_bytes()). Who cannot take more holds the socket: nothing
+// is read from it until the release, which slows the sender down.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,7 @@ struct WebSocketOptions {
   std::vector<std::string> protocols = {};
   std::size_t message_bytes_max = 64U << 20;
   Duration ping = seconds(30);  // 0: none
+  Duration silence_max = {};    // without a byte of the peer, also no pong; 0: for ever
 };
 
 class WebSocket {
@@ -56,9 +58,15 @@ class WebSocket {
   void close(int code = 1000, std::string_view reason = {}) const;
   /// Queued and not written.
   std::size_t pending_bytes() const;
+  /// No further message is given out, and no control frame looked at, until release().
+  void hold() const;
+  void release() const;
 
  private:
   std::shared_ptr<WebSocketSession> session_;
 };
+
+/// Whether a server may answer the request with a WebSocket: Invalid says what is missing in it.
+Status check_websocket_request(const Request& request);
 
 }  // namespace muster::net

@@ -25,31 +25,44 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-}  // namespace
-
-void append_frame(std::string& out, Opcode opcode, std::string_view payload, FrameMask mask) {
+/// Opcode and length, with the bit that says whether a mask follows.
+void append_head(std::string& out, Opcode opcode, std::size_t size, unsigned mask_bit) {
   out += static_cast<char>(0x80 | static_cast<int>(opcode));
-  const std::size_t size = payload.size();
   const auto append_size = [&](int bytes) {
     for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
       out += static_cast<char>(size >> shift & 0xff);
     }
   };
   if (size < 126) {
-    out += static_cast<char>(0x80U | size);
+    out += static_cast<char>(mask_bit | size);
   } else if (size <= 0xffff) {
-    out += static_cast<char>(0x80 | 126);
+    out += static_cast<char>(mask_bit | 126U);
     append_size(2);
   } else {
-    out += static_cast<char>(0x80 | 127);
+    out += static_cast<char>(mask_bit | 127U);
     append_size(8);
   }
+}
+
+void apply_mask(std::string& bytes, std::size_t from, FrameMask mask) {
+  for (std::size_t i = from; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(static_cast<unsigned char>(bytes[i]) ^ mask[(i - from) % 4]);
+  }
+}
+
+}  // namespace
+
+void append_frame(std::string& out, Opcode opcode, std::string_view payload, FrameMask mask) {
+  append_head(out, opcode, payload.size(), 0x80);
   out.append(reinterpret_cast<const char*>(mask.data()), mask.size());
   const std::size_t start = out.size();
   out += payload;
-  for (std::size_t i = 0; i < size; ++i) {
-    out[start + i] = static_cast<char>(static_cast<unsigned char>(out[start + i]) ^ mask[i % 4]);
-  }
+  apply_mask(out, start, mask);
+}
+
+void append_frame(std::string& out, Opcode opcode, std::string_view payload) {
+  append_head(out, opcode, payload.size(), 0);
+  out += payload;
 }
 
 FrameMask random_frame_mask() {
@@ -90,6 +103,7 @@ struct FrameReader::Head {
   Opcode opcode = Opcode::Binary;
   std::uint64_t size = 0;
   std::size_t bytes = 0;  // of the head itself
+  FrameMask mask = {};    // of a client
 };
 
 Result<bool> FrameReader::read_head(Head& head) const {
@@ -99,13 +113,16 @@ Result<bool> FrameReader::read_head(Head& head) const {
   if ((byte(0) & 0x70) != 0) return broken("websocket: an extension that was not agreed");
   const int opcode = byte(0) & 0x0f;
   if (!is_known(opcode)) return broken(fmt::format("websocket: unknown opcode {}", opcode));
-  if ((byte(1) & 0x80) != 0) return broken("websocket: a masked frame of a server");
+  const bool is_masked = (byte(1) & 0x80) != 0;
+  if (is_masked && peer_ == Side::Server) return broken("websocket: a masked frame of a server");
+  if (!is_masked && peer_ == Side::Client) return broken("websocket: a frame without a mask");
   head.is_last = (byte(0) & 0x80) != 0;
   head.opcode = static_cast<Opcode>(opcode);
   const int short_size = byte(1) & 0x7f;
   const std::size_t more = short_size == 126 ? 2 : short_size == 127 ? 8 : 0;
-  head.bytes = 2 + more;
+  head.bytes = 2 + more + (is_masked ? head.mask.size() : 0);
   if (bytes.size() < head.bytes) return false;
+  for (std::size_t i = 0; is_masked && i < head.mask.size(); ++i) head.mask[i] = byte(2 + more + i);
   head.size = static_cast<std::uint64_t>(short_size);
   if (more > 0) {
     head.size = 0;
@@ -118,10 +135,10 @@ Result<bool> FrameReader::read_head(Head& head) const {
 }
 
 Result<bool> FrameReader::take(const Head& head, Message& message) {
-  const std::string_view payload =
-      std::string_view(unread_).substr(begin_ + head.bytes, static_cast<std::size_t>(head.size));
+  std::string payload = unread_.substr(begin_ + head.bytes, static_cast<std::size_t>(head.size));
+  if (peer_ == Side::Client) apply_mask(payload, 0, head.mask);
   if (is_control(head.opcode)) {
-    message = {head.opcode, std::string(payload)};
+    message = {head.opcode, std::move(payload)};
     return true;
   }
   const bool continues = head.opcode == Opcode::Continuation;

@@ -19,10 +19,14 @@ enum class Opcode : std::uint8_t {
   Pong = 10,
 };
 
+enum class Side { Client, Server };
+
 using FrameMask = std::array<unsigned char, 4>;
 
 /// One unfragmented frame of a client.
 void append_frame(std::string& out, Opcode opcode, std::string_view payload, FrameMask mask);
+/// The same of a server, which masks nothing.
+void append_frame(std::string& out, Opcode opcode, std::string_view payload);
 FrameMask random_frame_mask();
 
 /// What Sec-WebSocket-Accept must be for a key.
@@ -38,10 +42,11 @@ struct CloseWords {
 };
 CloseWords parse_close_payload(std::string_view payload);
 
-/// Puts frames of a server together to messages. Fed with whatever bytes came.
+/// Puts frames of a peer together to messages. Fed with whatever bytes came.
 class FrameReader {
  public:
-  explicit FrameReader(std::size_t message_bytes_max) : message_bytes_max_(message_bytes_max) {}
+  explicit FrameReader(std::size_t message_bytes_max, Side peer = Side::Server)
+      : message_bytes_max_(message_bytes_max), peer_(peer) {}
 
   struct Message {
     Opcode opcode = Opcode::Binary;  // never Continuation
@@ -58,6 +63,7 @@ class FrameReader {
   Result<bool> take(const Head& head, Message& message);
 
   const std::size_t message_bytes_max_;
+  const Side peer_;
   std::string unread_;
   std::size_t begin_ = 0;  // of what was not used yet
   bool in_message_ = false;

@@ -2,7 +2,8 @@
 // implements this beside ports::Cluster.
 //
 // Thread contract: any thread. Callbacks come on a thread of the cluster, must not wait, and end
-// with on_exit, which comes exactly once, also when the cluster goes away. A session outlives both.
+// with on_exit, which comes exactly once, also when the cluster goes away. A session outlives both,
+// and ends with on_exit or cancel(), not when handles go away.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,8 @@ struct PodCommandCallbacks {
   std::function<void(std::string_view)> on_output = {};
   std::function<void(std::string_view)> on_errors = {};
   std::function<void(Result<int> exit_code)> on_exit = {};
+  /// Everything written so far is on its way. May be empty.
+  std::function<void()> on_drained = {};
 };
 
 class PodCommandSession {
@@ -41,6 +44,8 @@ class PodCommandSession {
   virtual void cancel() = 0;
   /// Written and not on its way yet.
   virtual std::size_t pending_bytes() const = 0;
+  /// While it is held no output is given out, which slows the command down.
+  virtual void hold_output(bool is_held) = 0;
 };
 
 class PodCommands {

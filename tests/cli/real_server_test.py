@@ -39,9 +39,9 @@ class WithServer(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.close()
 
-    def muster(self, *words, code=0):
+    def muster(self, *words, code=0, given=""):
         done = subprocess.run([BINARY, *words], env=self.environment, capture_output=True,
-                              text=True, timeout=60, stdin=subprocess.DEVNULL)
+                              text=True, timeout=60, input=given)
         self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done
 
@@ -50,6 +50,57 @@ class WithServer(unittest.TestCase):
 
     def show(self, job):
         return json.loads(self.muster("show", job, "-o", "json").stdout)
+
+    def running(self, *words):
+        job = self.muster("submit", *words).stdout.strip()
+        give_up = time.monotonic() + 60
+        while self.show(job)["state"] != "Running":
+            self.assertLess(time.monotonic(), give_up, self.server.log())
+            time.sleep(0.05)
+        return job
+
+
+class Exec(WithServer):
+    """Commands in the pods of running jobs."""
+
+    def test_a_command_has_its_output_input_and_exit_code(self):
+        job = self.running("--cluster", "here", "-e", "COLOR=blue", "--pods", "2", "--",
+                           "sleep", "300")
+        done = self.muster("exec", job, "--pod", "1", "--", "sh", "-c",
+                           "echo $RANK $COLOR; echo wrong >&2; exit 3", code=3)
+        self.assertEqual((done.stdout, done.stderr), ("1 blue\n", "wrong\n"))
+        text = "".join(f"line {i}\n" for i in range(200_000))
+        done = self.muster("exec", "-i", job, "--", "cat", given=text)
+        self.assertEqual(len(done.stdout), len(text))
+        self.assertEqual(done.stdout, text)
+        self.assertEqual(self.muster("exec", job, "--", "cat", given="unread").stdout, "")
+        audit = self.muster("audit").stdout
+        self.assertIn("exec", audit)
+        self.muster("cancel", job)
+
+    def test_what_cannot_be_is_said(self):
+        job = self.running("--cluster", "here", "--", "sleep", "300")
+        self.assertIn("no pod 7; its pods are 0 to 0",
+                      self.muster("exec", job, "--pod", "7", "--", "ls", code=1).stderr)
+        self.assertIn("no such program",
+                      self.muster("exec", job, "--", "no-such-program", code=1).stderr)
+        self.muster("cancel", job)
+        self.muster("wait", job, "--timeout", "50s", code=125)
+        self.assertIn("Cancelled", self.muster("exec", job, "--", "ls", code=1).stderr)
+        self.muster("exec", "no-such-job", "--", "ls", code=1)
+        job = self.running("--cluster", "sim", "--", "sleep", "300")
+        self.assertIn("simulated", self.muster("exec", job, "--", "ls", code=1).stderr)
+        self.muster("cancel", job)
+
+    def test_the_end_of_the_job_ends_its_commands(self):
+        job = self.running("--cluster", "here", "--", "sleep", "300")
+        inside = subprocess.Popen([BINARY, "exec", job, "--", "sh", "-c", "echo up; sleep 300"],
+                                  env=self.environment, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.assertEqual(inside.stdout.readline(), "up\n")
+        self.muster("cancel", job)
+        _, said = inside.communicate(timeout=60)
+        self.assertNotEqual(inside.returncode, 0, said)
 
 
 class CommandLine(WithServer):

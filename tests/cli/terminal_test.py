@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What only a terminal shows: the live screen of `muster top`, and completion in real shells.
+"""What only a terminal shows: the screen of `muster top`, `muster exec`, completion in real shells.
 
 Usage: terminal_test.py MUSTER [--server MUSTER] [unittest arguments]
 
@@ -129,6 +129,58 @@ class Top(unittest.TestCase):
         self.terminal.process.send_signal(signal.SIGTERM)
         self.terminal.process.wait(PATIENCE)
         self.assert_restored(self.terminal.process.returncode)
+
+
+class Exec(unittest.TestCase):
+    """A shell in a pod of the local cluster, as somebody types into it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(SERVER, CONFIG).start()
+        cls.environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{cls.server.port}",
+                           "MUSTER_CONFIG": os.path.join(cls.server.folder, "contexts.yaml"),
+                           "TERM": "xterm-256color"}
+        cls.job = subprocess.run([BINARY, "submit", "--", "sleep", "300"], check=True,
+                                 env=cls.environment, capture_output=True, text=True).stdout.strip()
+        give_up = time.time() + PATIENCE
+        while cls.server.job(cls.job)["state"] != "Running":
+            assert time.time() < give_up, cls.server.log()
+            time.sleep(0.05)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def open(self, *words):
+        terminal = Terminal([BINARY, "exec", *words], self.environment)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_a_shell_has_a_terminal_that_follows_the_window(self):
+        terminal = self.open("-it", self.job, "--", "sh")
+        terminal.type("test -t 0 && echo it-$((40 + 2))\r")
+        terminal.read_until("it-42")
+        terminal.resize(33, 111)
+        terminal.type("while [ \"$(stty size)\" != '33 111' ]; do sleep 0.05; done; "
+                      "echo resi''zed\r")
+        terminal.read_until("resized")
+        terminal.type("sleep 100\r")
+        terminal.type("\x03")  # ends the sleep, not the client
+        terminal.type("echo aft''er; exit 9\r")
+        terminal.read_until("after")
+        self.assertEqual(terminal.process.wait(PATIENCE), 9)
+        self.assertEqual(terminal.modes(), terminal.before)
+
+    def test_a_kill_by_term_restores_the_terminal_and_ends_the_command(self):
+        terminal = self.open("-it", self.job, "--", "sh", "-c", "echo pid=$$=; exec sleep 1000")
+        pid = re.search(r"pid=(\d+)=", terminal.read_until(r"pid=\d+=")).group(1)
+        terminal.process.send_signal(signal.SIGTERM)
+        self.assertEqual(terminal.process.wait(PATIENCE), 130)
+        self.assertEqual(terminal.modes(), terminal.before)
+        give_up = time.time() + PATIENCE
+        while os.path.exists(f"/proc/{pid}") and time.time() < give_up:
+            time.sleep(0.05)
+        self.assertFalse(os.path.exists(f"/proc/{pid}"))
 
 
 class Shells(unittest.TestCase):

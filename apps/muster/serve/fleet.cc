@@ -81,6 +81,10 @@ Status Fleet::open(const config::Config& config) {
     if (!opened)
       return Error{opened.error().fault,
                    fmt::format("cluster {}: {}", cluster.name, opened.error().message)};
+    {
+      const std::lock_guard lock(commands_mutex_);
+      commands_[cluster.name] = dynamic_cast<ports::PodCommands*>(opened->get());
+    }
     clusters_[cluster.name] = std::move(*opened);
   }
   return Ok{};
@@ -91,7 +95,11 @@ std::vector<std::unique_ptr<ports::Cluster>> Fleet::take_gone(const config::Conf
   for (auto it = clusters_.begin(); it != clusters_.end();) {
     const bool stays = std::any_of(config.clusters.begin(), config.clusters.end(),
                                    [&](const auto& cluster) { return cluster.name == it->first; });
-    if (!stays) gone.push_back(std::move(it->second));
+    if (!stays) {
+      const std::lock_guard lock(commands_mutex_);
+      commands_.erase(it->first);
+      gone.push_back(std::move(it->second));
+    }
     it = stays ? std::next(it) : clusters_.erase(it);
   }
   return gone;
@@ -101,6 +109,20 @@ std::map<std::string, ports::Cluster*> Fleet::clusters() const {
   std::map<std::string, ports::Cluster*> all;
   for (const auto& [name, cluster] : clusters_) all[name] = cluster.get();
   return all;
+}
+
+/// Under the lock all the while: a cluster that leaves is there until the command has begun.
+Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
+    const std::string& cluster, const ports::PodCommand& command,
+    ports::PodCommandCallbacks callbacks) {
+  const std::lock_guard lock(commands_mutex_);
+  const auto it = commands_.find(cluster);
+  if (it == commands_.end())
+    return Error{Fault::Conflict, fmt::format("cluster {} has left", cluster)};
+  if (it->second == nullptr)
+    return Error{Fault::Conflict,
+                 fmt::format("cluster {} is simulated: no programs run in its pods", cluster)};
+  return it->second->run(command, std::move(callbacks));
 }
 
 Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& config,

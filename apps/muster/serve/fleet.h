@@ -1,12 +1,13 @@
 // The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated,
 // kubernetes.
 //
-// Thread contract: one thread, the one that serves signals.
+// Thread contract: one thread, the one that serves signals; run_in_pod from any.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "ports/inbox.h"
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
+#include "ports/pod_commands.h"
 #include "sched/policy.h"
 
 namespace muster::app {
@@ -41,6 +43,10 @@ class Fleet {
   /// Those that are open but not in the configuration: to be dropped when the loop has let go.
   std::vector<std::unique_ptr<ports::Cluster>> take_gone(const config::Config& config);
   std::map<std::string, ports::Cluster*> clusters() const;
+  /// Conflict if clusters of that kind run no commands.
+  Result<std::shared_ptr<ports::PodCommandSession>> run_in_pod(
+      const std::string& cluster, const ports::PodCommand& command,
+      ports::PodCommandCallbacks callbacks);
 
  private:
   Result<std::unique_ptr<ports::Cluster>> open_one(const config::Config& config,
@@ -50,6 +56,8 @@ class Fleet {
   const Self self_;
   Ports ports_;
   std::map<std::string, std::unique_ptr<ports::Cluster>> clusters_;
+  std::mutex commands_mutex_;
+  std::map<std::string, ports::PodCommands*> commands_;  // null: cannot; guarded by commands_mutex_
 };
 
 /// `scheduling` of the configuration, as the planner takes it.

@@ -350,7 +350,15 @@ void Server::add_live_routes() {
   read_parts_ = std::make_unique<api::ReadParts>(
       api::ReadParts{runner_->reads(), scores_, all_clusters, job_json, clusters::wall_now});
   admin_parts_ = std::make_unique<api::AdminParts>(admin_parts());
+  exec_parts_ = std::make_unique<api::ExecParts>(
+      api::ExecParts{.requests = runner_->requests(),
+                     .work = work(),
+                     .run = [this](const std::string& cluster, const ports::PodCommand& command,
+                                   ports::PodCommandCallbacks callbacks) {
+                       return fleet_->run_in_pod(cluster, command, std::move(callbacks));
+                     }});
   api::add_read_routes(router_, *read_parts_);
+  api::add_exec_routes(router_, *exec_parts_);
   api::add_admin_routes(router_, *admin_parts_);
   api::add_metrics_route(router_, metrics_);
 }

@@ -16,6 +16,7 @@
 #include "api/metrics.h"
 #include "api/rest/admin_routes.h"
 #include "api/rest/api.h"
+#include "api/rest/exec_routes.h"
 #include "api/rest/placement_scores.h"
 #include "api/rest/read_routes.h"
 #include "api/rest/workers.h"
@@ -110,6 +111,7 @@ class Server {
   std::unique_ptr<api::Backend> backend_;
   std::unique_ptr<api::ReadParts> read_parts_;
   std::unique_ptr<api::AdminParts> admin_parts_;
+  std::unique_ptr<api::ExecParts> exec_parts_;
   net::Router router_;
   StartupGate gate_;
   std::unique_ptr<net::HttpServer> http_;

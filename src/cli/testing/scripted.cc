@@ -110,6 +110,10 @@ Host quiet_host(Outcome& outcome, const std::string& url) {
   host.columns = [] { return 100; };
   host.rows = [] { return 30; };
   host.read_file = system_host().read_file;
+  host.read_input = [](Duration) -> Result<std::string> {
+    return Error{Fault::NotFound, "no input"};
+  };
+  host.raw_terminal = [] { return nullptr; };
   return host;
 }
 

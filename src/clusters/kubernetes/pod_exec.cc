@@ -20,6 +20,7 @@ class Session : public ports::PodCommandSession {
   void resize(int columns, int rows) override { session_.resize(columns, rows); }
   void cancel() override { session_.cancel(); }
   std::size_t pending_bytes() const override { return session_.pending_bytes(); }
+  void hold_output(bool is_held) override { session_.hold_output(is_held); }
 
  private:
   kube::ExecSession session_;
@@ -50,6 +51,7 @@ Result<std::shared_ptr<ports::PodCommandSession>> exec_in_pod(
   kube::ExecCallbacks on;
   on.on_stdout = std::move(callbacks.on_output);
   on.on_stderr = std::move(callbacks.on_errors);
+  on.on_drained = std::move(callbacks.on_drained);
   on.on_exit = [on_exit = std::move(callbacks.on_exit)](const kube::Reply<int>& code) {
     if (!on_exit) return;
     if (code) return on_exit(*code);

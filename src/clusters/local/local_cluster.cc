@@ -71,7 +71,7 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::open(LocalOptions options, P
   options.directory = std::filesystem::absolute(options.directory).lexically_normal();
   std::unique_ptr<LocalCluster> cluster(new LocalCluster(std::move(options), ports));
   if (Status s = cluster->prepare(); !s) return s.error();
-  cluster->thread_ = std::thread([raw = cluster.get()] { raw->run(); });
+  cluster->thread_ = std::thread([raw = cluster.get()] { raw->work(); });
   return cluster;
 }
 
@@ -113,10 +113,16 @@ LocalCluster::~LocalCluster() {
   if (!cgroup_.empty()) ::rmdir(cgroup_.c_str());  // stays as long as a pod is in it
 }
 
+Result<std::shared_ptr<ports::PodCommandSession>> LocalCluster::run(
+    const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) {
+  return commands_.run(attempts_dir_ + "/" + dir_name(command.attempt), command,
+                       std::move(callbacks));
+}
+
 // ----------------------------------------------------------------------------------------------
 // the thread
 
-void LocalCluster::run() {
+void LocalCluster::work() {
   load();
   Duration pause{0};
   while (wishes_.rest(is_done(), notices_.get(), pause)) {

@@ -25,6 +25,7 @@
 #include "clusters/files.h"
 #include "clusters/local/attempt_files.h"
 #include "clusters/local/launcher.h"
+#include "clusters/local/pod_command.h"
 #include "clusters/outgoing.h"
 #include "clusters/wishes.h"
 #include "model/node.h"
@@ -32,6 +33,7 @@
 #include "ports/inbox.h"
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
+#include "ports/pod_commands.h"
 
 namespace muster::clusters {
 
@@ -50,7 +52,7 @@ struct LocalOptions {
   std::size_t queue_most = 65536;        // actions; more are dropped and handed over again later
 };
 
-class LocalCluster : public ports::Cluster {
+class LocalCluster : public ports::Cluster, public ports::PodCommands {
  public:
   struct Ports {
     ports::Inbox& inbox;
@@ -63,6 +65,9 @@ class LocalCluster : public ports::Cluster {
 
   void apply(const ports::Action& action) override { wishes_.put(action); }
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
+
+  Result<std::shared_ptr<ports::PodCommandSession>> run(
+      const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;
 
   /// Waits until everything asked for is done: started or refused, stopped, and said. False if that
   /// takes longer than `at_most`.
@@ -96,7 +101,7 @@ class LocalCluster : public ports::Cluster {
   std::string dir_of(const Entry& entry) const { return attempts_dir_ + "/" + entry.name; }
 
   // ---- the thread
-  void run();
+  void work();
   void do_wishes();
   void read_notices();
   void tick(Time now);
@@ -135,6 +140,7 @@ class LocalCluster : public ports::Cluster {
   std::uint64_t directory_id_ = 0;
   bool is_other_boot_ = false;  // the machine was restarted since the last relist here
   Launcher launcher_;
+  LocalCommands commands_;
 
   Wishes wishes_;
 
