@@ -41,6 +41,7 @@ Result<int> explain(Session& session, const std::string& reference) {
   sheet.add("waits", text(field(*answer, "verdict"), "text"));
   sheet.add("starts", text(field(*answer, "estimate"), "text"));
   session.out(sheet.to_text(session.color()));
+  print_notes(session, field(*answer, "job"));
   const json::array& changes = list(*answer, "changes");
   if (!changes.empty()) session.out("what would change it:\n");
   for (const json::value& change : changes)

@@ -87,6 +87,14 @@ std::string labels(const json::object& pairs) {
   return out;
 }
 
+void print_notes(const Session& session, const json::value& job) {
+  const json::array& notes = list(job, "notes");
+  if (!notes.empty()) session.out("what its cluster says:\n");
+  for (const json::value& note : notes)
+    session.out(
+        fmt::format("- {}: {}\n", session.when(note, "at_ms"), one_line(text(note, "text"))));
+}
+
 Table job_table(const Session& session, const json::array& jobs) {
   std::vector<Column> columns = {
       {"ID"},         {"NAME", false, true}, {"USER", false, true}, {"QUEUE"},   {"STATE"},

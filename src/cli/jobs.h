@@ -16,6 +16,9 @@ Result<json::value> find_job(Api& api, std::string_view reference);
 std::string job_path(const json::value& job);
 
 Table job_table(const Session& session, const json::array& jobs);
+/// What clusters said last about the pods of a job that was asked for by its id; nothing if that is
+/// nothing.
+void print_notes(const Session& session, const json::value& job);
 
 /// What became of a finished job, as an exit code: its own, or that there was none.
 int exit_code_of_job(const json::value& job);

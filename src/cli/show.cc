@@ -47,6 +47,7 @@ void print_sheet(const Session& session, const json::value& job) {
   sheet.add("waits", text(field(job, "verdict"), "text"));
   sheet.add("starts", text(field(job, "estimate"), "text"));
   session.out(sheet.to_text(session.color()));
+  print_notes(session, job);
   const json::value& document = field(job, "document");
   if (session.is_wide() && document.is_object()) session.out("---\n" + yaml(document));
 }

@@ -241,6 +241,7 @@ std::string_view event_kind(const EventBody& body) { return kinds[body.index()];
 std::vector<std::string_view> event_kinds() {
   std::vector<std::string_view> all(kinds.begin(), kinds.end());
   std::erase(all, "");
+  all.push_back(note_kind);
   return all;
 }
 
@@ -263,6 +264,30 @@ std::string event_json(const Event& event, std::uint64_t sequence, std::optional
   std::visit(Fields{out, event.at}, event.body);
   if (state) out["state"] = to_text(*state);
   return json::serialize(out);
+}
+
+std::string note_json(const PodNote& note, std::uint64_t sequence) {
+  json::object out;
+  if (sequence > 0) out["sequence"] = sequence;
+  out["at_ms"] = note.at.ms;
+  out["kind"] = note_kind;
+  out["job"] = valid_utf8(note.job);
+  out["attempt"] = note.attempt;
+  out["object"] = valid_utf8(note.object);
+  out["reason"] = valid_utf8(note.reason);
+  out["warning"] = note.is_warning;
+  out["key"] = valid_utf8(note.key);
+  out["text"] = valid_utf8(fmt::format("{}: {}: {}", note.object, note.reason, note.message));
+  return json::serialize(out);
+}
+
+std::string notes_json(const std::vector<PodNote>& notes) {
+  std::string out = "[";
+  for (const PodNote& note : notes) {
+    if (out.size() > 1) out += ',';
+    out += note_json(note, 0);
+  }
+  return out + "]";
 }
 
 std::string valid_utf8(std::string_view text) {

@@ -12,6 +12,7 @@
 
 #include "model/event.h"
 #include "model/job_row.h"
+#include "model/pod_note.h"
 
 namespace muster::view {
 
@@ -21,13 +22,20 @@ std::string job_row_json(const model::JobRow& row);
 /// The kind of an event as the stream names it: "placed", "queue-set"; "" for what is never
 /// streamed.
 std::string_view event_kind(const model::EventBody& body);
-/// All that are streamed.
+/// All that are streamed; the last one is that of notes.
 std::vector<std::string_view> event_kinds();
 /// The state of the job after this event, where the event alone decides it.
 std::optional<model::JobState> state_after(const model::EventBody& body);
 /// One object with sequence, at_ms, kind, text, and what the kind has.
 std::string event_json(const model::Event& event, std::uint64_t sequence,
                        std::optional<model::JobState> state);
+
+/// What a cluster said about a pod, in the form of an event of the stream; `sequence` is that of
+/// the newest event before it, 0 if that is not known.
+inline constexpr std::string_view note_kind = "note";
+std::string note_json(const model::PodNote& note, std::uint64_t sequence);
+/// A list of them, without sequences.
+std::string notes_json(const std::vector<model::PodNote>& notes);
 
 /// The text as JSON may hold it: what is not UTF-8 becomes a replacement character.
 std::string valid_utf8(std::string_view text);

@@ -7,6 +7,7 @@ The node is a kubelet with containerd (real_node.py). `NOT TESTED` on its own li
 cannot run here, and why.
 """
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -56,6 +57,9 @@ class WithNode(unittest.TestCase):
                 return
             time.sleep(0.1)
         self.fail(f"{what}: not within {wait_s} s\n{self.server.log()[-4000:]}")
+
+    def wait_running(self, job):
+        self.wait(f"job {job} runs", lambda: self.server.job(job)["state"] == "Running")
 
     def submit(self, script, **more):
         return self.server.submit(["sh", "-c", script], **more)
@@ -129,6 +133,114 @@ class Output(WithNode):
         self.muster("cancel", job)
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
         self.wait_output(job, "told to go\n")
+
+
+class Commands(WithNode):
+    """`muster exec` in real containers."""
+
+    def said(self, *words, code=1):
+        """What a command that is refused says."""
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
+        done = subprocess.run([BINARY, "exec", *words], env=environment, capture_output=True,
+                              text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(done.returncode, code, (done.stdout, done.stderr))
+        return done.stderr
+
+    def test_a_command_has_its_streams_its_input_its_terminal_and_its_exit_code(self):
+        job = self.submit("echo $RANK > /tmp/rank; sleep 1000", pods=2)
+        self.wait_running(job)
+        out = self.muster("exec", job, "--pod", "1", "--", "sh", "-c",
+                          "cat /tmp/rank; echo $MUSTER_JOB_ID; exit 7", code=7)
+        self.assertEqual(out.split("\n")[0], "1")
+        self.assertEqual(self.said(job, "--", "sh", "-c", "echo wrong >&2; exit 3", code=3),
+                         "wrong\n")
+        text = "".join(f"line {i}\n" for i in range(100_000))
+        self.assertEqual(self.muster("exec", "-i", job, "--", "cat", given=text), text)
+        self.assertEqual(self.muster("exec", "-i", job, "--", "wc", "-c", given="").strip(), "0")
+        out = self.muster("exec", "-it", job, "--", "sh", given="test -t 0 && echo it-$((40+2))\n"
+                          "exit 5\n", code=5)
+        self.assertIn("it-42", out)
+        self.assertIn("exec", self.muster("audit"))
+
+    def test_much_output_to_a_slow_reader_arrives_whole(self):
+        job = self.submit("sleep 1000")
+        self.wait_running(job)
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
+        before_kib = self.server_kib()
+        with subprocess.Popen([BINARY, "exec", job, "--", "seq", "1", "8000000"], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as reader:
+            time.sleep(2)  # 60 MB in all; far less waits in the server
+            self.assertLess(self.server_kib() - before_kib, 30 << 10)
+            text = reader.stdout.read()
+        self.assertEqual(reader.returncode, 0)
+        self.assertEqual(text.count(b"\n"), 8_000_000)
+        self.assertTrue(text.endswith(b"\n8000000\n"))
+
+    def server_kib(self):
+        with open(f"/proc/{self.server.process.pid}/status", encoding="utf-8") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    def test_what_cannot_be_is_said(self):
+        job = self.submit("sleep 1000")
+        self.wait_running(job)
+        self.assertIn("no pod 4", self.said(job, "--pod", "4", "--", "ls"))
+        self.assertIn("no-such-program", self.said(job, "--", "no-such-program"))
+        self.muster("cancel", job)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.assertIn("Cancelled", self.said(job, "--", "ls"))
+
+
+class Notes(WithNode):
+    """What the cluster says about the pods reaches those who ask for the job."""
+
+    def notes(self, job):
+        return self.server.api("GET", f"/jobs/{job}/notes?limit=1000")[1]["notes"]
+
+    def test_an_image_that_is_not_there_is_told_once_also_over_a_restart(self):
+        job = self.submit("true", image="no-such-registry.invalid/tool:1")
+        self.wait("the cluster says so", lambda: any(
+            note["warning"] and "no-such-registry" in note["text"] for note in self.notes(job)))
+        self.wait("it is tried again", lambda: any(
+            note["reason"] == "BackOff" for note in self.notes(job)))
+        for words in (["events", job], ["show", job], ["explain", job]):
+            self.assertIn("no-such-registry", self.muster(*words), words)
+        listed = json.loads(self.muster("events", job, "-o", "json"))
+        self.assertEqual([event["at_ms"] for event in listed],
+                         sorted(event["at_ms"] for event in listed))
+        before = [note["key"] for note in self.notes(job)]
+        self.assertEqual(len(before), len(set(before)), before)
+        self.server.kill()
+        self.server.start()
+        self.wait_any_new(job, before)
+        after = [note["key"] for note in self.notes(job)]
+        self.assertEqual(len(after), len(set(after)), after)
+        self.assertEqual(after[:len(before)], before)
+        self.muster("cancel", job)
+
+    def wait_any_new(self, job, before):
+        """Until an Event that comes after the restart was heard of, or none came for a while."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end and len(self.notes(job)) == len(before):
+            time.sleep(0.2)
+
+    def test_a_pod_that_does_not_go_is_told(self):
+        job = self.submit("sleep 1000", stop_grace="1s")
+        self.wait_running(job)
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        name = CLUSTER.get(path)[1]["items"][0]["metadata"]["name"]
+
+        def finalizers(value):
+            status, answer = CLUSTER.request(
+                "PATCH", f"{path}/{name}", {"metadata": {"finalizers": value}},
+                content_type="application/merge-patch+json")
+            self.assertEqual(status, 200, answer)
+        finalizers(["example.com/stay"])
+        self.muster("cancel", job)
+        self.wait("it is told", lambda: "StuckTerminating" in self.muster("show", job), 90)
+        self.assertEqual(self.server.job(job)["state"], "Stopping")
+        self.assertIn("StuckTerminating", self.muster("events", job))
+        finalizers(None)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
 
 def main():

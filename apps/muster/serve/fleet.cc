@@ -164,7 +164,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& co
   options->objects.server = self_.server;
   options->objects.epoch = self_.epoch;
   return as_cluster(clusters::KubernetesCluster::open(
-      std::move(*options), {ports_.inbox, ports_.payloads, ports_.logs}));
+      std::move(*options), {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes}));
 }
 
 }  // namespace muster::app

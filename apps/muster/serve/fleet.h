@@ -19,6 +19,7 @@
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
 #include "ports/pod_commands.h"
+#include "ports/pod_notes.h"
 #include "sched/policy.h"
 
 namespace muster::app {
@@ -29,6 +30,7 @@ class Fleet {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
     ports::LogSink& logs;
+    ports::PodNotes& notes;
   };
   struct Self {
     std::string server;                // tells this server's work in a cluster from that of others

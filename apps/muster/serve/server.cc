@@ -29,6 +29,7 @@ constexpr std::string_view version = "0.1.0";
 constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
 constexpr std::chrono::seconds house_pause{60};
+constexpr std::uint64_t notes_bytes = std::uint64_t{1} << 30;  // of what clusters say about pods
 /// How long the engine has a finished job at hand: who asks for one that is done has just seen it
 /// end, or finds it in the tables.
 constexpr Duration engine_memory = minutes(10);
@@ -79,6 +80,15 @@ std::int64_t raise_descriptors() {
   return before == RLIM_INFINITY ? 0 : static_cast<std::int64_t>(before);
 }
 
+/// A job's row with what clusters said last about its pods.
+std::string with_notes(const model::JobRow& row, const control::PodTimeline& timeline) {
+  std::string text = view::job_row_json(row);
+  const auto notes = timeline.of(row.id, row.attempt, 10);
+  if (!notes) return text;
+  text.pop_back();
+  return fmt::format("{},\"notes\":{}}}", text, view::notes_json(*notes));
+}
+
 std::string applied_file(const std::string& data_dir) { return data_dir + "/applied.yaml"; }
 
 }  // namespace
@@ -107,7 +117,7 @@ Status Server::start() {
   if (!identity) return identity.error();
   fleet_ = std::make_unique<Fleet>(data_dir_,
                                    Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
-                                   Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_});
+                                   Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_});
   if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
@@ -192,6 +202,10 @@ Status Server::open_store() {
   follower_ = std::make_unique<api::LogFollower>(*store_, *logs_);
   log_sink_ = std::make_unique<TellingSink>(
       *log_keeper_, [this](const std::string& job) { follower_->wake(job); });
+  notes_store_ =
+      std::make_unique<store::FileLogStore>(data_dir_ + "/notes", store::FileLogStore::Options{});
+  notes_ = std::make_unique<control::PodTimeline>(
+      *notes_store_, [this](const model::PodNote& note) { events_->tell(note); });
   payloads_ = std::make_unique<JobPayloads>(*store_);
   return Ok{};
 }
@@ -293,7 +307,7 @@ void Server::make_api() {
       api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox)});
   const auto identify = [this](const net::Request& request) { return this->identify(request); };
   backend_ = std::make_unique<api::Backend>(
-      api::Backend{*store_, *logs_, *runner_, work(), *submitter_, *events_, *follower_,
+      api::Backend{*store_, *logs_, *notes_, *runner_, work(), *submitter_, *events_, *follower_,
                    [this] {
                      const std::lock_guard lock(settings_mutex_);
                      return settings_;
@@ -338,7 +352,7 @@ void Server::add_live_routes() {
                                std::function<void(Result<std::string>)> then) {
     const auto look = [this, id, then] {
       const auto row = store_->job(id);
-      then(row ? Result<std::string>(view::job_row_json(*row)) : row.error());
+      then(row ? Result<std::string>(with_notes(*row, *notes_)) : row.error());
     };
     if (!workers_->post(look))
       then(Error{Fault::Unavailable, "too many requests wait for the store; ask again later"});
@@ -491,6 +505,9 @@ void Server::keep_house() {
     const auto bytes = logs_->retain(clusters::wall_now(), log_limits);
     if (!bytes) log_.warn("retention of logs: " + bytes.error().message);
     if (bytes) metrics_.logs_removed(*bytes);
+    log_limits.total_bytes = notes_bytes;
+    if (const auto kept = notes_store_->retain(clusters::wall_now(), log_limits); !kept)
+      log_.warn("retention of notes: " + kept.error().message);
     if (const Status saved = tokens_->save_uses(); !saved)
       log_.warn("tokens: " + saved.error().message);
     lock.lock();

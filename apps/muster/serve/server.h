@@ -31,6 +31,7 @@
 #include "clusters/files.h"
 #include "config/config.h"
 #include "control/log_keeper.h"
+#include "control/pod_timeline.h"
 #include "control/snapshots.h"
 #include "net/http_server.h"
 #include "ports/log_store.h"
@@ -100,6 +101,8 @@ class Server {
   std::unique_ptr<control::LogKeeper> log_keeper_;
   std::unique_ptr<api::LogFollower> follower_;
   std::unique_ptr<TellingSink> log_sink_;
+  std::unique_ptr<ports::LogStore> notes_store_;
+  std::unique_ptr<control::PodTimeline> notes_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<control::Runner> runner_;

@@ -18,6 +18,7 @@
 #include "api/rest/log_follower.h"
 #include "api/rest/submitter.h"
 #include "base/time.h"
+#include "control/pod_timeline.h"
 #include "control/reads.h"
 #include "control/requests.h"
 #include "control/runner.h"
@@ -50,6 +51,7 @@ struct Settings {
 struct Backend {
   ports::Store& store;
   ports::LogStore& logs;
+  const control::PodTimeline& notes;
   control::Runner& runner;
   Work work;
   Submitter& submitter;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int readers = 2;
 constexpr std::size_t replays_most = 10'000;
+constexpr std::size_t notes_most = 10'000;
 constexpr std::size_t pending_most = 512 * 1024;  // of a client that reads the past
 constexpr std::size_t replay_events = 4096;       // looked at for one client at a time
 constexpr std::chrono::milliseconds replay_pause{5};
@@ -66,15 +67,23 @@ void EventHub::publish(const control::StepReport& report, const sched::World& wo
   queued_.notify_one();
 }
 
+/// In a flood some are not sent: they can be asked for.
+void EventHub::tell(const model::PodNote& note) {
+  const std::lock_guard lock(queue_mutex_);
+  if (notes_.size() < notes_most) notes_.push_back(note);
+  queued_.notify_one();
+}
+
 void EventHub::run() {
   bool replays = false;
   while (true) {
     std::deque<Published> batch;
+    std::deque<model::PodNote> notes;
     bool overflowed = false;
     {
       std::unique_lock lock(queue_mutex_);
       const auto something = [this] {
-        return stopping_ || overflowed_ || has_replays_ || !queue_.empty();
+        return stopping_ || overflowed_ || has_replays_ || !queue_.empty() || !notes_.empty();
       };
       if (replays) {
         queued_.wait_for(lock, replay_pause, something);
@@ -84,6 +93,7 @@ void EventHub::run() {
       if (stopping_) return;
       has_replays_ = false;
       batch.swap(queue_);
+      notes.swap(notes_);
       std::swap(overflowed, overflowed_);
     }
     for (const Published& published : batch) {
@@ -95,6 +105,13 @@ void EventHub::run() {
       last_ = published.sequence;
       kept_.push_back(std::move(kept));
       if (kept_.size() > options_.kept) kept_.pop_front();
+    }
+    for (const model::PodNote& note : notes) {
+      const std::lock_guard lock(mutex_);
+      send({last_, note.job, view::note_kind,
+            net::share(
+                net::to_text(net::SseEvent{fmt::format("{}", last_), std::string(view::note_kind),
+                                           view::note_json(note, last_)}))});
     }
     if (overflowed) {  // there is a gap now: everybody resumes over the journal
       const std::lock_guard lock(mutex_);

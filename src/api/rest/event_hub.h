@@ -4,8 +4,11 @@
 // dropped by the network's limit and comes again with Last-Event-ID; what it missed is sent as fast
 // as it takes it, and when it has caught up it gets what comes.
 //
-// Thread contract: publish from the loop's thread: it only queues. listen from any thread. A thread
-// of its own writes and sends; another reads the journal for those who begin further back.
+// What clusters say about pods is no part of the journal: it is sent to those who listen at that
+// moment, with the newest sequence before it.
+//
+// Thread contract: publish from the loop's thread: it only queues. listen and tell from any thread.
+// A thread of its own writes and sends; another reads the journal for those who begin further back.
 #pragma once
 
 #include <condition_variable>
@@ -24,6 +27,7 @@
 
 #include "api/rest/workers.h"
 #include "control/loop.h"
+#include "model/pod_note.h"
 #include "net/responder.h"
 #include "ports/store.h"
 
@@ -50,6 +54,7 @@ class EventHub {
   ~EventHub();
 
   void publish(const control::StepReport& report, const sched::World& world);
+  void tell(const model::PodNote& note);
   /// NotFound if the journal does not go back so far. The stream is begun by `begin` when it is
   /// known that it can be.
   void listen(Listen what, std::function<net::Stream()> begin,
@@ -100,6 +105,7 @@ class EventHub {
   std::mutex queue_mutex_;
   std::condition_variable queued_;
   std::deque<Published> queue_;
+  std::deque<model::PodNote> notes_;
   bool overflowed_ = false;   // some were not queued: listeners must come again
   bool has_replays_ = false;  // new ones
   bool stopping_ = false;

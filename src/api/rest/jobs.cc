@@ -68,6 +68,8 @@ std::string with_members(std::string object, std::string_view members) {
   return object + "}";
 }
 
+constexpr std::size_t notes_shown = 10;
+constexpr std::int64_t notes_most = 1000;
 constexpr std::string_view finished_members =
     R"(,"placement":null,"nodes":[],"verdict":null,"estimate":null)";
 
@@ -113,11 +115,13 @@ std::string live_members(sched::World& world, sched::Agenda& agenda, const sched
                      view::live_members_json(world, row, now));
 }
 
-/// The row and the document from the store, the rest from the world.
+/// The row, the document and the newest notes from the stores, the rest from the world.
 Status show(Backend& backend, const CallPtr& call) {
   const auto row = backend.store.job(call->request.param("job"));
   if (!row) return row.error();
   std::string text = with_members(view::job_row_json(*row), document_of(backend, *row));
+  const auto notes = backend.notes.of(row->id, row->attempt, notes_shown);
+  if (notes) text = with_members(text, fmt::format(",\"notes\":{}", view::notes_json(*notes)));
   if (model::is_final(row->state)) {
     call->answer(200, with_members(std::move(text), finished_members));
     return Ok{};
@@ -129,6 +133,21 @@ Status show(Backend& backend, const CallPtr& call) {
          if (slot.is_none()) return with_members(text, finished_members);
          return with_members(text, live_members(world, agenda, policy, slot, now));
        });
+  return Ok{};
+}
+
+Status show_notes(Backend& backend, const CallPtr& call) {
+  const auto attempt = query_int(call->request, "attempt", 1, 1'000'000'000, 0);
+  if (!attempt) return attempt.error();
+  const auto limit = query_int(call->request, "limit", 1, notes_most, 100);
+  if (!limit) return limit.error();
+  const auto row = backend.store.job(call->request.param("job"));
+  if (!row) return row.error();
+  std::optional<std::uint32_t> of_one;
+  if (*attempt > 0) of_one = static_cast<std::uint32_t>(*attempt);
+  const auto notes = backend.notes.of(row->id, of_one, static_cast<std::size_t>(*limit));
+  if (!notes) return notes.error();
+  call->answer(200, fmt::format(R"({{"notes":{}}})", view::notes_json(*notes)));
   return Ok{};
 }
 
@@ -275,6 +294,9 @@ void add_job_routes(net::Router& router, Backend& backend) {
   });
   add_route(router, "GET", "/jobs/{job}", [&backend](const CallPtr& call) {
     on_worker(backend.work, call, [&backend, call] { return show(backend, call); });
+  });
+  add_route(router, "GET", "/jobs/{job}/notes", [&backend](const CallPtr& call) {
+    on_worker(backend.work, call, [&backend, call] { return show_notes(backend, call); });
   });
   add_route(router, "PATCH", "/jobs/{job}",
             [&backend](const CallPtr& call) { patch_job(backend, call); });

@@ -77,6 +77,16 @@ class GangWatch::Core {
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
     return values_of(pods_->store(), attempt);
   }
+  std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& key) const {
+    const auto owner = [&](const auto& store) -> std::optional<ports::Attempt> {
+      const auto sight = store.get(key);
+      if (!sight) return std::nullopt;
+      return attempt_of(*sight);
+    };
+    if (kind == "Pod") return owner(pods_->store());
+    if (kind == "Job") return owner(jobs_->store());
+    return std::nullopt;
+  }
 
  private:
   bool is_absent(const ports::Attempt& attempt) const {
@@ -144,6 +154,10 @@ GangState GangWatch::state_of(const ports::Attempt& attempt) const {
 }
 std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
   return core_->pods_of(attempt);
+}
+std::optional<ports::Attempt> GangWatch::owner_of(const std::string& kind, const std::string& ns,
+                                                  const std::string& name) const {
+  return core_->owner_of(kind, ns + "/" + name);
 }
 
 }  // namespace muster::clusters

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class GangWatch {
   void touch(const ports::Attempt& attempt);
   GangState state_of(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;
+  /// Of a Job or a pod; none: it is not one of ours, or not known yet.
+  std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& ns,
+                                         const std::string& name) const;
 
  private:
   class Core;

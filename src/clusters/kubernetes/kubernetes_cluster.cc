@@ -21,6 +21,25 @@ constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a l
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
 
+model::PodNote stuck_note(const PodSight& pod, Time now) {
+  return {
+      .job = pod.job,
+      .attempt = pod.attempt,
+      .at = now,
+      .key = "stuck " + pod.uid,
+      .object = "Pod " + pod.name,
+      .reason = "StuckTerminating",
+      .message = pod.is_live()
+                     ? fmt::format("it was deleted, its grace is over, and node {} does not say "
+                                   "that it ended; what it takes stays counted until it goes, "
+                                   "or the node is removed or tainted "
+                                   "node.kubernetes.io/out-of-service",
+                                   pod.node)
+                     : std::string("it was deleted and has ended, but a finalizer keeps it; the "
+                                   "job waits until it is gone"),
+      .is_warning = true};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOptions options,
@@ -69,11 +88,14 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       [this](const ports::Attempt& attempt) { gangs_->touch(attempt); });
   logs_ = std::make_unique<PodLogs>(*client_, PodLogOptions{.ns = ns}, ports_.logs,
                                     [this] { wishes_.wake(); });
+  if (ports_.notes != nullptr)
+    events_ = std::make_unique<EventWatch>(*client_, ns, [this] { wishes_.wake(); });
 }
 
 KubernetesCluster::~KubernetesCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
+  events_.reset();
   namespace_.reset();
   workloads_.reset();
   logs_.reset();
@@ -106,6 +128,7 @@ void KubernetesCluster::work() {
       next_free_ = now + free_pause;
     }
     do_commands(now);
+    tell_notes(now);
     const bool is_drained = sight_->changes().drain(ports_.inbox);
     outgoing_.flush();
     const bool is_calm = book_.is_settled() && held_.empty();
@@ -205,7 +228,19 @@ void KubernetesCluster::free_stuck(Time now) {
   for (const ports::Attempt& attempt : book_.leaving()) {
     const OverduePods overdue = overdue_among(gangs_->pods_of(attempt), is_lost, now);
     for (const PodSight& pod : overdue.lost) writer_->force_away(pod.name, pod.uid);
+    for (const PodSight& pod : overdue.stuck) {
+      if (ports_.notes != nullptr) ports_.notes->note(stuck_note(pod, now));
+    }
   }
+}
+
+void KubernetesCluster::tell_notes(Time now) {
+  if (!events_) return;
+  const auto owner_of = [this](const EventSight& event) {
+    const auto owner = gangs_->owner_of(event.kind, event.ns, event.name);
+    return owner ? owner : workloads_->owner_of(event.kind, event.ns, event.name);
+  };
+  events_->tell(owner_of, *ports_.notes, now);
 }
 
 /// None: it is not known yet.

@@ -9,8 +9,8 @@
 // taken away by others are StartFailed, and the gang queues again.
 //
 // Thread contract: apply and relist only queue, and one thread of its own does the rest; it never
-// waits for the API server. Inbox, Payloads and LogSink must outlive the cluster. Destroying it
-// leaves the pods running.
+// waits for the API server. Inbox, Payloads, LogSink and PodNotes must outlive the cluster.
+// Destroying it leaves the pods running.
 #pragma once
 
 #include <deque>
@@ -29,6 +29,7 @@
 #include "base/time.h"
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/command_objects.h"
+#include "clusters/kubernetes/event_watch.h"
 #include "clusters/kubernetes/gang_watch.h"
 #include "clusters/kubernetes/namespace_watch.h"
 #include "clusters/kubernetes/node_model.h"
@@ -45,6 +46,7 @@
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
 #include "ports/pod_commands.h"
+#include "ports/pod_notes.h"
 
 namespace muster::clusters {
 
@@ -72,6 +74,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
     ports::LogSink& logs;
+    ports::PodNotes* notes = nullptr;  // null: nobody wants them
   };
   /// Does not wait for the cluster: one that cannot be reached is opened and says so.
   static Result<std::unique_ptr<KubernetesCluster>> open(KubernetesOptions options, Ports ports);
@@ -97,6 +100,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void look_at_gangs(Time now);
   void do_commands(Time now);
   void free_stuck(Time now);
+  void tell_notes(Time now);
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
   /// From the I/O thread: an answer that was promised has come.
@@ -138,6 +142,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   std::unique_ptr<GangWatch> gangs_;
   std::unique_ptr<WorkloadWatch> workloads_;
   std::unique_ptr<NamespaceWatch> namespace_;
+  std::unique_ptr<EventWatch> events_;  // null: nobody wants notes
   std::unique_ptr<PodLogs> logs_;
   std::set<ports::Attempt> unread_;  // ended, but for the rest of their output
   std::thread thread_;

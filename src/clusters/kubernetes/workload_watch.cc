@@ -86,8 +86,19 @@ class WorkloadWatch::Core {
     return workload_state_of(root, workloads, pods);
   }
 
+  std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [resource, watched] : kinds_) {
+      if (watched->kind != kind) continue;
+      if (const auto sight = watched->informer->store().get(key))
+        return ports::Attempt{sight->job, sight->attempt};
+    }
+    return std::nullopt;
+  }
+
  private:
   struct Kind {
+    std::string kind;
     std::optional<kube::Informer<WorkloadSight>> informer;
     std::string trouble;  // why it cannot be watched
   };
@@ -132,6 +143,7 @@ class WorkloadWatch::Core {
     const std::lock_guard lock(mutex_);
     if (is_stopped_ || kinds_.contains(key)) return;
     Kind& kind = *kinds_.emplace(key, std::make_unique<Kind>()).first->second;
+    kind.kind = resource.kind;
     auto on = handlers<WorkloadSight>([](const WorkloadSight&) {});
     on.on_synced = [this, &kind] {
       set_trouble(kind, "");
@@ -172,6 +184,11 @@ bool WorkloadWatch::has_answered() const { return core_->has_answered(); }
 std::optional<GangState> WorkloadWatch::state_of(const ports::Attempt& attempt,
                                                  const std::vector<PodSight>& pods) const {
   return core_->state_of(attempt, pods);
+}
+std::optional<ports::Attempt> WorkloadWatch::owner_of(const std::string& kind,
+                                                      const std::string& ns,
+                                                      const std::string& name) const {
+  return core_->owner_of(kind, ns + "/" + name);
 }
 
 }  // namespace muster::clusters
