@@ -25,14 +25,14 @@ struct Host {
   std::function<int()> columns;     // of the terminal; 0: there is none
   std::function<int()> rows;
   std::function<Result<std::string>(const std::string&)> read_file;  // "-" is the standard input
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool in_is_terminal = false;
   /// What comes on the standard input within that time, "" if nothing does; Fault::NotFound at its
   /// end. The one function that may be called from a thread of its own.
   std::function<Result<std::string>(Duration)> read_input;
   /// Every key as it is pressed, without echo and signals, until the handle goes away.
   std::function<std::shared_ptr<void>()> raw_terminal;
-  bool out_is_terminal = false;
-  bool err_is_terminal = false;
-  bool in_is_terminal = false;
 };
 
 Host system_host();

@@ -92,6 +92,7 @@ struct Cluster {
   std::optional<std::string> kubeconfig;      // file
   std::optional<std::string> context;         // unset: the file's current one
   std::optional<std::string> kube_namespace;  // unset: the context's
+  std::vector<std::string> namespaces;        // others that pools and jobs may name
   std::optional<std::string> image;           // what commands run in
   std::optional<NodeBinding> node_binding;    // unset: require
   std::optional<Duration> ready_within;       // unset: ready_within_default
@@ -104,7 +105,8 @@ struct Pool {
   std::string cluster;
   model::Labels node_selector;
   std::vector<TolerationEntry> tolerations;
-  std::optional<PodDefaults> pod;  // over those of the cluster
+  std::optional<std::string> kube_namespace;  // unset: the cluster's
+  std::optional<PodDefaults> pod;             // over those of the cluster
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 

@@ -135,6 +135,7 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   kubernetes(cluster.context, "context");
   kubernetes(cluster.kube_namespace, "namespace");
   kubernetes(cluster.image, "image");
+  only(!cluster.namespaces.empty(), "namespaces", ClusterType::Kubernetes, "kubernetes");
   only(cluster.node_binding.has_value(), "node_binding", ClusterType::Kubernetes, "kubernetes");
   only(cluster.ready_within.has_value(), "ready_within", ClusterType::Kubernetes, "kubernetes");
   checks.require(!cluster.ready_within || cluster.ready_within->ms >= 1000, path + ".ready_within",
@@ -190,6 +191,24 @@ Names check_clusters(const Config& config, Checks& checks) {
   return names;
 }
 
+/// Which one the context of a kubeconfig names is not known here.
+void check_pool_namespace(const Config& config, const Pool& pool, const std::string& at,
+                          Checks& checks) {
+  if (!pool.kube_namespace) return;
+  for (const Cluster& cluster : config.clusters) {
+    if (cluster.name != pool.cluster) continue;
+    const auto& others = cluster.namespaces;
+    const bool is_allowed =
+        cluster.kube_namespace == pool.kube_namespace ||
+        std::find(others.begin(), others.end(), *pool.kube_namespace) != others.end();
+    checks.require(
+        is_allowed, at + ".namespace",
+        cluster.type == ClusterType::Kubernetes
+            ? fmt::format("is not one of cluster {}; add it to its namespaces", cluster.name)
+            : std::string("is for pools of clusters of type kubernetes"));
+  }
+}
+
 void check_pools(const Config& config, const Names& clusters, Checks& checks) {
   Names pools;
   for (std::size_t i = 0; i < config.pools.size(); ++i) {
@@ -197,6 +216,7 @@ void check_pools(const Config& config, const Names& clusters, Checks& checks) {
     const std::string at = item("pools", i);
     checks.once(pools, pool.name, at);
     checks.known(clusters, pool.cluster, at + ".cluster", "cluster");
+    check_pool_namespace(config, pool, at, checks);
     if (pool.pod) {
       check_pod(*pool.pod, at + ".pod", checks);
       const bool is_right =

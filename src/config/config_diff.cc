@@ -148,9 +148,9 @@ class Differ {
 
   /// Of a cluster that is open: whom to talk to and as what.
   static bool is_fixed(std::string_view change) {
-    constexpr std::array<std::string_view, 8> keys = {
-        "type ",  "kubeconfig ",   "context ",      "namespace ",
-        "image ", "node_binding ", "ready_within ", "pod "};
+    constexpr std::array<std::string_view, 9> keys = {"type ",         "kubeconfig ",   "context ",
+                                                      "namespace ",    "namespaces ",   "image ",
+                                                      "node_binding ", "ready_within ", "pod "};
     return std::any_of(keys.begin(), keys.end(),
                        [&](std::string_view key) { return change.starts_with(key); });
   }
@@ -198,6 +198,9 @@ class Differ {
       const bool is_new = known == old.end();
       if (is_new ? after_.pools[i].pod.has_value() : known->second->pod != after_.pools[i].pod)
         needs_restart(fmt::format("pool {}: pod", after_.pools[i].name));
+      if (is_new ? after_.pools[i].kube_namespace.has_value()
+                 : known->second->kube_namespace != after_.pools[i].kube_namespace)
+        needs_restart(fmt::format("pool {}: namespace", after_.pools[i].name));
       diff_.events.emplace_back(model::PoolSet{specs[i]});
     }
     for (const auto& [name, pool] : old) {

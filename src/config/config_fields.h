@@ -121,6 +121,8 @@ struct Fields<Cluster> {
             "kubernetes: of the kubeconfig; its current one if not given");
     v.field("namespace", &Cluster::kube_namespace,
             "kubernetes: where jobs are made; the context's if not given", optional_name());
+    v.field("namespaces", &Cluster::namespaces,
+            "kubernetes: other namespaces that pools and jobs may name", required_name());
     v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
     v.field("node_binding", &Cluster::node_binding, "kubernetes: how pods keep to planned nodes");
     v.field("ready_within", &Cluster::ready_within,
@@ -139,6 +141,7 @@ struct Fields<Pool> {
     v.field("cluster", &Pool::cluster, "the cluster it is a slice of", required_name());
     v.field("node_selector", &Pool::node_selector, "labels of its nodes");
     v.field("tolerations", &Pool::tolerations, "added to those of the pods sent here");
+    v.field("namespace", &Pool::kube_namespace, "kubernetes: of its jobs", optional_name());
     v.field("pod", &Pool::pod, "kubernetes: what its pods have unless the job says otherwise");
   }
 };

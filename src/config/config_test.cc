@@ -217,6 +217,16 @@ TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {
        {"f:1:69: clusters[0].ready_within: is less than 1s, in which no pod gets ready"}},
       {"clusters: [{name: k, type: local, ready_within: 30m}]",
        {"f:1:50: clusters[0].ready_within: is for clusters of type kubernetes"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespace: a, namespaces: [b]}]\n"
+       "pools: [{name: p, cluster: k, namespace: b}, {name: q, cluster: k, namespace: a}]",
+       {}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespace: a, namespaces: [b]}]\n"
+       "pools: [{name: p, cluster: k, namespace: c}]",
+       {"f:2:42: pools[0].namespace: is not one of cluster k; add it to its namespaces"}},
+      {"clusters: [{name: k, type: local, namespaces: [b]}]\n"
+       "pools: [{name: p, cluster: k, namespace: c}]",
+       {"f:1:47: clusters[0].namespaces: is for clusters of type kubernetes",
+        "f:2:42: pools[0].namespace: is for pools of clusters of type kubernetes"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, image: i, pod: {image: j}}]",
        {"f:1:78: clusters[0].pod.image: is given as the cluster's image too; drop one of them"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, pod: {volumes: [{emptyDir: {}},"

@@ -10,13 +10,13 @@
 namespace muster::model {
 
 struct PodNote {
-  std::string job;
+  std::string job = {};
   std::uint32_t attempt = 0;
-  Time at;
-  std::string key;     // tells notes of an attempt apart: one that comes again has it again
-  std::string object;  // "Pod train-1-0"
-  std::string reason;  // one word: "BackOff"
-  std::string message;
+  Time at = {};
+  std::string key = {};     // tells notes of an attempt apart: one that comes again has it again
+  std::string object = {};  // "Pod train-1-0"
+  std::string reason = {};  // one word: "BackOff"
+  std::string message = {};
   bool is_warning = false;
   friend bool operator==(const PodNote&, const PodNote&) = default;
 };

@@ -56,6 +56,26 @@ TEST(EventJson, ARowSaysNullForWhatNeverWas) {
   EXPECT_EQ(out.at("started_ms").to_number<int>(), 9);
 }
 
+TEST(EventJson, ANoteReadsLikeAnEvent) {
+  const model::PodNote note{.job = "a",
+                            .attempt = 2,
+                            .at = Time{7},
+                            .key = "u",
+                            .object = "Pod a-2-0",
+                            .reason = "BackOff",
+                            .message = "Back-off pulling image",
+                            .is_warning = true};
+  const json::object out = json::parse(note_json(note, 9)).as_object();
+  EXPECT_EQ(out.at("sequence").to_number<int>(), 9);
+  EXPECT_EQ(out.at("at_ms").to_number<int>(), 7);
+  EXPECT_EQ(out.at("kind"), "note");
+  EXPECT_EQ(out.at("text"), "Pod a-2-0: BackOff: Back-off pulling image");
+  EXPECT_EQ(out.at("warning"), true);
+  EXPECT_EQ(json::parse(notes_json({note, note})).as_array().size(), 2U);
+  EXPECT_EQ(notes_json({}), "[]");
+  EXPECT_EQ(event_kinds().back(), "note");
+}
+
 TEST(EventJson, BytesThatAreNotTextBecomeReplacementCharacters) {
   EXPECT_EQ(valid_utf8("caf\xc3\xa9"), "caf\xc3\xa9");
   EXPECT_EQ(valid_utf8("a\xff"

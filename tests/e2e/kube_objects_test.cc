@@ -9,6 +9,7 @@
 
 #include "clusters/kubernetes/kubernetes_cluster.h"
 #include "ports/memory_inbox.h"
+#include "ports/memory_log_sink.h"
 #include "ports/memory_payloads.h"
 #include "tests/e2e/kube_cluster.h"
 
@@ -41,7 +42,7 @@ class Desk {
     options.objects.server = server;
     options.objects.epoch = "1";
     options.book.look_again = milliseconds(200);
-    auto opened = clusters::KubernetesCluster::open(std::move(options), {inbox_, payloads});
+    auto opened = clusters::KubernetesCluster::open(std::move(options), {inbox_, payloads, logs_});
     MUSTER_CHECK(opened.ok(), "{}", opened.error().message);
     cluster_ = std::move(*opened);
     EXPECT_EQ(hears("ready"), "ready");
@@ -91,6 +92,7 @@ class Desk {
   }
 
   ports::MemoryInbox inbox_{100'000};
+  ports::MemoryLogSink logs_;
   std::unique_ptr<clusters::KubernetesCluster> cluster_;
 };
 

@@ -175,6 +175,62 @@ class OnKubernetes(WithCluster):
         self.assertEqual(self.server.job(job)["attempt"], 1)
 
 
+class Namespaces(WithCluster):
+    """Jobs in a namespace that the cluster's configuration allows beside its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.own = self.namespace
+        self.make_namespace()
+        self.server = Server(BINARY, f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
+   namespace: {self.own}, namespaces: [{self.namespace}], image: example.com/tool:1}}
+pools:
+- {{name: there, cluster: real, namespace: {self.namespace}}}
+""")
+        self.addCleanup(self.server.close)
+        self.server.start()
+
+    def names(self, job):
+        """Of the namespaces that have pods of the job."""
+        return {pod["metadata"]["namespace"] for pod in CLUSTER.get("/api/v1/pods")[1]["items"]
+                if pod["metadata"].get("annotations", {}).get("muster.dev/job-id") == job}
+
+    def test_jobs_run_end_and_are_removed_in_each_of_them(self):
+        jobs = [self.gang("sleep"), self.gang("sleep", namespace=self.namespace),
+                self.gang("sleep", pool="there")]
+        for job in jobs:
+            self.wait_state(job, "Running")
+        self.assertEqual([self.names(job) for job in jobs],
+                         [{self.own}, {self.namespace}, {self.namespace}])
+        done = self.gang("true", namespace=self.namespace)
+        self.assertEqual(self.server.wait_final(done)["state"], "Succeeded", self.server.log())
+        self.server.kill()
+        self.server.start()
+        for job in jobs:
+            self.wait_state(job, "Running")
+            self.assertEqual(self.server.job(job)["attempt"], 1)
+            self.muster("cancel", job)
+            self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+            self.assertEqual(self.names(job), set())
+
+    def test_one_that_is_not_allowed_is_refused_with_those_that_are(self):
+        job = self.gang("true", namespace="elsewhere")
+        row = self.server.wait_final(job)
+        self.assertEqual(row["state"], "Failed", row)
+        self.assertIn(f"'{self.own}', '{self.namespace}', not in 'elsewhere'", row["reason"])
+
+    def test_the_quota_of_the_jobs_own_namespace_counts(self):
+        CLUSTER.create(f"/api/v1/namespaces/{self.namespace}/resourcequotas", {
+            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
+            "spec": {"hard": {"pods": "1"}}})
+        self.wait("the quota counts", lambda: "status" in self.objects(
+            "/api/v1/{ns}/resourcequotas")[0])
+        refused = self.gang("sleep", namespace=self.namespace)
+        self.wait("it says so", lambda: "few" in str(self.server.job(refused)))
+        self.wait_state(self.gang("sleep"), "Running")
+
+
 class OtherServers(WithCluster):
     """Servers that may less, or cannot reach it."""
 

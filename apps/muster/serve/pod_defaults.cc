@@ -45,6 +45,7 @@ void put(const config::PodDefaults& from, clusters::PodDefaults& pod) {
 void put_pod_defaults(const config::Config& config, const config::Cluster& cluster,
                       const std::string& ns, clusters::KubernetesOptions& options) {
   options.objects.pod.ns = ns;
+  options.objects.namespaces = cluster.namespaces;
   options.objects.binding = binding_of(cluster.node_binding.value_or(config::NodeBinding::Require));
   if (cluster.pod) put(*cluster.pod, options.objects.pod);
   if (cluster.image) options.objects.pod.image = *cluster.image;
@@ -53,6 +54,7 @@ void put_pod_defaults(const config::Config& config, const config::Cluster& clust
     clusters::PoolObjects& made = options.pools.emplace_back();
     made.pool = pool.name;
     made.pod = options.objects.pod;
+    if (pool.kube_namespace) made.pod.ns = *pool.kube_namespace;
     if (pool.pod) put(*pool.pod, made.pod);
     for (const config::TolerationEntry& entry : pool.tolerations)
       made.pod.tolerations.push_back(config::toleration_of(entry));

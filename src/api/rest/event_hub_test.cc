@@ -107,6 +107,26 @@ TEST_F(EventHubTest, WhoMissedMoreThanAStreamHoldsGetsAllOfItAndThenWhatComes) {
   EXPECT_EQ(client.ids, numbers(3, missed + 11));
 }
 
+TEST_F(EventHubTest, NotesGoToThoseWhoListenWithTheNewestNumberBefore) {
+  Client everything;
+  Client of_job;
+  Client of_another;
+  listen(everything, {});
+  listen(of_job, {.filter = {.job = "a", .kinds = {"note"}}});
+  listen(of_another, {.filter = {.job = "b"}});
+  publish(3);
+  ASSERT_TRUE(everything.take_until(3));
+  hub.tell({.job = "a", .attempt = 1, .key = "k", .reason = "BackOff"});
+  ASSERT_TRUE(everything.take_until(4));
+  ASSERT_TRUE(of_job.take_until(1));
+  publish(1);
+  ASSERT_TRUE(everything.take_until(5));
+  EXPECT_EQ(everything.ids, (std::vector<std::uint64_t>{1, 2, 3, 3, 4}));
+  EXPECT_EQ(of_job.ids, (std::vector<std::uint64_t>{3}));
+  of_another.take();
+  EXPECT_TRUE(of_another.ids.empty());
+}
+
 TEST_F(EventHubTest, WhoWantsThePastOnlyIsSentItAndTheStreamEnds) {
   Client before;
   listen(before, {});

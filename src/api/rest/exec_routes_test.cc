@@ -81,6 +81,9 @@ struct ExecRoutes : ::testing::Test, testing::Desk {
       node.allocatable.cpu = {64'000};
       tell(model::NodeSeen{"a", node});
     }
+    model::QueueSpec queue;
+    queue.name = "q";
+    tell(model::QueueSet{queue});
     submit("runs");
     tell(model::Placed{"runs", 1, "a", "", {{0, "n1", "", 0, 0}, {0, "n2", "", 0, 0}}});
     tell(model::Started{"runs", 1});
@@ -103,6 +106,8 @@ struct ExecRoutes : ::testing::Test, testing::Desk {
   void submit(const std::string& id) {
     model::JobSpec job;
     job.id = id;
+    job.user = "ann";
+    job.queue = "q";
     model::PodSet set;
     set.count = 2;
     set.pod.requests.cpu = {1000};

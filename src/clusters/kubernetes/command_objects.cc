@@ -314,15 +314,29 @@ class Maker {
 
 }  // namespace
 
+bool is_allowed_namespace(const ObjectOptions& options, std::string_view ns) {
+  const auto& others = options.namespaces;
+  return ns == options.pod.ns || std::find(others.begin(), others.end(), ns) != others.end();
+}
+
+std::string allowed_namespaces(const ObjectOptions& options) {
+  std::string all = fmt::format("'{}'", options.pod.ns);
+  for (const std::string& other : options.namespaces) {
+    if (other != options.pod.ns) all += fmt::format(", '{}'", other);
+  }
+  return all;
+}
+
 Result<ObjectOptions> options_for(const model::Container& container, ObjectOptions options) {
   PodDefaults& pod = options.pod;
   const auto put = [](std::string& into, const std::string& given) {
     if (!given.empty()) into = given;
   };
-  if (!container.ns.empty() && container.ns != pod.ns) {
-    return invalid(fmt::format("namespace: jobs of this cluster are made in '{}', not in '{}'",
-                               pod.ns, container.ns));
+  if (!container.ns.empty() && !is_allowed_namespace(options, container.ns)) {
+    return invalid(fmt::format("namespace: jobs of this cluster are made in {}, not in '{}'",
+                               allowed_namespaces(options), container.ns));
   }
+  put(pod.ns, container.ns);
   put(pod.image, container.image);
   put(pod.image_pull_policy, container.pull_policy);
   put(pod.service_account, container.service_account);

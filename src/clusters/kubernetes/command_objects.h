@@ -35,12 +35,17 @@ struct PodDefaults {
 
 struct ObjectOptions {
   PodDefaults pod = {};
+  std::vector<std::string> namespaces = {};  // that a job may name, beside that of its pool
   NodeBinding binding = NodeBinding::Require;
   std::string gpu_resource = "nvidia.com/gpu";
   std::string priority_class = "muster";  // "": none
   std::string server = {};                // whose they are; "": nobody shares the namespace
   std::string epoch = {};                 // when their maker began; "": not written
 };
+
+bool is_allowed_namespace(const ObjectOptions& options, std::string_view ns);
+/// "'team', 'other'": for errors.
+std::string allowed_namespaces(const ObjectOptions& options);
 
 /// What holds for the pods of a job: what it says itself, over the defaults. Fault::Invalid if that
 /// is not allowed here.

@@ -246,5 +246,20 @@ TEST(KubernetesNames, AreAllowedAndDifferForDifferentAttempts) {
   EXPECT_LE(label_value(std::string(100, 'z')).size(), 63U);
 }
 
+TEST(OptionsFor, AJobMayNameAnotherNamespaceThatIsAllowed) {
+  ObjectOptions options;
+  options.pod.ns = "team";
+  options.namespaces = {"team", "other"};
+  model::Container container;
+  EXPECT_EQ(options_for(container, options)->pod.ns, "team");
+  container.ns = "other";
+  EXPECT_EQ(options_for(container, options)->pod.ns, "other");
+  container.ns = "third";
+  const auto refused = options_for(container, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "namespace: jobs of this cluster are made in 'team', 'other', not in 'third'");
+}
+
 }  // namespace
 }  // namespace muster::clusters

@@ -1,6 +1,7 @@
 #include "clusters/kubernetes/event_sight.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -11,7 +12,7 @@ namespace muster::clusters {
 
 namespace {
 
-/// Normal ones of every gang that starts and ends.
+/// Of every gang that starts and ends; none of these reasons is that of a warning.
 constexpr std::array<std::string_view, 9> expected = {
     "Scheduled", "Created",   "Started", "SuccessfulCreate", "SuccessfulDelete",
     "Completed", "Suspended", "Resumed", "Killing"};
@@ -42,9 +43,11 @@ EventSight event_sight_of(const boost::json::value& event) {
   return sight;
 }
 
-bool is_worth_telling(const EventSight& event) {
-  return event.is_warning ||
-         std::find(expected.begin(), expected.end(), event.reason) == expected.end();
+std::string worth_telling_selector() {
+  std::string selector;
+  for (const std::string_view reason : expected)
+    selector += fmt::format("{}reason!={}", selector.empty() ? "" : ",", reason);
+  return selector;
 }
 
 }  // namespace muster::clusters

@@ -16,11 +16,12 @@ struct EventSight {
   std::string reason = {};
   std::string message = {};
   bool is_warning = false;
-  Time at;  // when it came first
+  Time at = {};  // when it came first
 };
 EventSight event_sight_of(const boost::json::value& event);
 
-/// All warnings, and of the rest what does not happen to every pod whose start Muster tells itself.
-bool is_worth_telling(const EventSight& event);
+/// The selector of those worth telling: all but what happens to every gang that starts and ends,
+/// which Muster tells itself. The API server leaves the others out, which would be most.
+std::string worth_telling_selector();
 
 }  // namespace muster::clusters

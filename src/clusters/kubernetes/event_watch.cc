@@ -32,12 +32,10 @@ class EventWatch::Sink : public kube::ObjectSink {
 
   void begin_list() override {}
   void upsert(const boost::json::value& object) override {
-    EventSight event = event_sight_of(object);
-    if (!is_worth_telling(event)) return;
     {
       const std::lock_guard lock(mutex_);
       if (waiting_.size() >= waiting_most) return;
-      waiting_.push_back(std::move(event));
+      waiting_.push_back(event_sight_of(object));
     }
     on_change_();
   }
@@ -70,6 +68,7 @@ EventWatch::EventWatch(kube::Client& client, const std::string& ns,
   kube::ReflectorOptions options;
   options.resource = kube::resources::events();
   options.ns = ns;
+  options.field_selector = worth_telling_selector();
   options.backoff_max = minutes(5);  // of those who may not read them
   core_ = std::make_unique<Core>(client, std::move(options), std::move(on_change));
 }

@@ -10,6 +10,7 @@
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
+#include "kube/json.h"
 
 namespace muster::clusters {
 
@@ -20,6 +21,17 @@ constexpr Duration idle_pause = seconds(1);
 constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
+
+/// All that jobs may be made in, the cluster's own first, each once.
+std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
+  std::vector<std::string> all = {options.objects.pod.ns};
+  const auto add = [&](const std::string& ns) {
+    if (std::find(all.begin(), all.end(), ns) == all.end()) all.push_back(ns);
+  };
+  for (const std::string& ns : options.objects.namespaces) add(ns);
+  for (const PoolObjects& pool : options.pools) add(pool.pod.ns);
+  return all;
+}
 
 model::PodNote stuck_note(const PodSight& pod, Time now) {
   return {
@@ -60,53 +72,72 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       outgoing_(ports.inbox),
       book_(options_.book),
       client_(std::move(client)) {
-  const std::string& ns = options_.objects.pod.ns;
-  const std::string& server = options_.objects.server;
+  const std::vector<std::string> namespaces = namespaces_of(options_);
   writer_ = std::make_unique<ObjectWriter>(
-      *client_, ObjectWriter::Place{ns, server, options_.objects.priority_class});
-  sight_ = std::make_unique<KubernetesSight>(*client_,
-                                             SightOptions{.cluster = options_.name,
-                                                          .ns = ns,
-                                                          .server = server,
-                                                          .gpus = options_.gpus,
-                                                          .silence_max = options_.silence_max,
-                                                          .on_change = [this] { wishes_.wake(); },
-                                                          .others = GangWatch::watches});
+      *client_,
+      ObjectWriter::Place{namespaces, options_.objects.server, options_.objects.priority_class});
+  sight_ = std::make_unique<KubernetesSight>(
+      *client_, SightOptions{.cluster = options_.name,
+                             .namespaces = namespaces,
+                             .server = options_.objects.server,
+                             .gpus = options_.gpus,
+                             .silence_max = options_.silence_max,
+                             .on_change = [this] { wishes_.wake(); },
+                             .others = GangWatch::watches * namespaces.size()});
+  for (const std::string& ns : namespaces) watch_namespace(ns);
+  logs_ =
+      std::make_unique<PodLogs>(*client_, PodLogOptions{}, ports_.logs, [this] { wishes_.wake(); });
+}
+
+void KubernetesCluster::watch_namespace(const std::string& ns) {
+  const std::size_t first = watches_.size() * GangWatch::watches;
+  Watches& watches = *watches_.emplace_back(std::make_unique<Watches>());
+  watches.ns = ns;
   // A cluster whose Jobs cannot be seen (no permission) can be used as little as a silent one.
   GangWatchHandlers handlers;
   handlers.on_change = [this] { wishes_.wake(); };
-  handlers.on_lost = [this](std::size_t watch, const std::string& why) {
-    sight_->lost_other(watch, why);
+  handlers.on_lost = [this, first](std::size_t watch, const std::string& why) {
+    sight_->lost_other(first + watch, why);
   };
-  handlers.on_found = [this](std::size_t watch, bool has_synced) {
-    sight_->found_other(watch, has_synced);
+  handlers.on_found = [this, first](std::size_t watch, bool has_synced) {
+    sight_->found_other(first + watch, has_synced);
   };
-  gangs_ = std::make_unique<GangWatch>(*client_, ns, server_selector(server), std::move(handlers));
-  namespace_ = std::make_unique<NamespaceWatch>(*client_, ns);
-  workloads_ = std::make_unique<WorkloadWatch>(
-      *client_, ns, server_selector(server),
-      [this](const ports::Attempt& attempt) { gangs_->touch(attempt); });
-  logs_ = std::make_unique<PodLogs>(*client_, PodLogOptions{.ns = ns}, ports_.logs,
-                                    [this] { wishes_.wake(); });
+  const std::string selector = server_selector(options_.objects.server);
+  watches.gangs = std::make_unique<GangWatch>(*client_, ns, selector, std::move(handlers));
+  watches.rules = std::make_unique<NamespaceWatch>(*client_, ns);
+  watches.workloads = std::make_unique<WorkloadWatch>(
+      *client_, ns, selector,
+      [gangs = watches.gangs.get()](const ports::Attempt& attempt) { gangs->touch(attempt); });
   if (ports_.notes != nullptr)
-    events_ = std::make_unique<EventWatch>(*client_, ns, [this] { wishes_.wake(); });
+    watches.events = std::make_unique<EventWatch>(*client_, ns, [this] { wishes_.wake(); });
 }
 
 KubernetesCluster::~KubernetesCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
-  events_.reset();
-  namespace_.reset();
-  workloads_.reset();
   logs_.reset();
-  gangs_.reset();
+  for (const auto& watches : watches_) {
+    watches->events.reset();
+    watches->rules.reset();
+    watches->workloads.reset();
+    watches->gangs.reset();
+  }
   sight_.reset();
   client_.reset();
 }
 
 Result<std::shared_ptr<ports::PodCommandSession>> KubernetesCluster::run(
     const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) {
-  return exec_in_pod(*client_, gangs_->pods_of(command.attempt), command, std::move(callbacks));
+  return exec_in_pod(*client_, pods_of(command.attempt), command, std::move(callbacks));
+}
+
+std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) const {
+  std::vector<PodSight> pods;
+  for (const auto& watches : watches_) {
+    pods = watches->gangs->pods_of(attempt);
+    if (!pods.empty()) break;  // an attempt is in one namespace
+  }
+  return pods;
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -203,11 +234,16 @@ void KubernetesCluster::do_wishes(Time now) {
 }
 
 void KubernetesCluster::look_at_gangs(Time now) {
-  if (!gangs_->has_synced() || !workloads_->has_answered()) return;
-  for (const ports::Attempt& attempt : gangs_->take_touched()) {
-    if (!book_.knows(attempt)) continue;
-    logs_->look(attempt, gangs_->pods_of(attempt), now);
-    unread_.insert(attempt);
+  const auto is_seen = [](const auto& watches) {
+    return watches->gangs->has_synced() && watches->workloads->has_answered();
+  };
+  if (!std::all_of(watches_.begin(), watches_.end(), is_seen)) return;
+  for (const auto& watches : watches_) {
+    for (const ports::Attempt& attempt : watches->gangs->take_touched()) {
+      if (!book_.knows(attempt)) continue;
+      logs_->look(attempt, pods_of(attempt), now);
+      unread_.insert(attempt);
+    }
   }
   logs_->pass(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
@@ -226,8 +262,8 @@ void KubernetesCluster::look_at_gangs(Time now) {
 void KubernetesCluster::free_stuck(Time now) {
   const auto is_lost = [this](const std::string& node) { return sight_->is_node_lost(node); };
   for (const ports::Attempt& attempt : book_.leaving()) {
-    const OverduePods overdue = overdue_among(gangs_->pods_of(attempt), is_lost, now);
-    for (const PodSight& pod : overdue.lost) writer_->force_away(pod.name, pod.uid);
+    const OverduePods overdue = overdue_among(pods_of(attempt), is_lost, now);
+    for (const PodSight& pod : overdue.lost) writer_->force_away(pod.ns, pod.name, pod.uid);
     for (const PodSight& pod : overdue.stuck) {
       if (ports_.notes != nullptr) ports_.notes->note(stuck_note(pod, now));
     }
@@ -235,21 +271,31 @@ void KubernetesCluster::free_stuck(Time now) {
 }
 
 void KubernetesCluster::tell_notes(Time now) {
-  if (!events_) return;
-  const auto owner_of = [this](const EventSight& event) {
-    const auto owner = gangs_->owner_of(event.kind, event.ns, event.name);
-    return owner ? owner : workloads_->owner_of(event.kind, event.ns, event.name);
-  };
-  events_->tell(owner_of, *ports_.notes, now);
+  for (const auto& watches : watches_) {
+    if (!watches->events) continue;
+    const auto owner_of = [&watches](const EventSight& event) {
+      const auto owner = watches->gangs->owner_of(event.kind, event.ns, event.name);
+      return owner ? owner : watches->workloads->owner_of(event.kind, event.ns, event.name);
+    };
+    watches->events->tell(owner_of, *ports_.notes, now);
+  }
 }
 
 /// None: it is not known yet.
 std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attempt) const {
-  const std::vector<PodSight> pods = gangs_->pods_of(attempt);
-  auto state = workloads_->state_of(attempt, pods);
+  const std::vector<PodSight> pods = pods_of(attempt);
   const bool is_listed =
       std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_listed; });
-  return state || is_listed ? state : gangs_->state_of(attempt);
+  for (const auto& watches : watches_) {
+    if (auto state = watches->workloads->state_of(attempt, pods)) return state;
+  }
+  if (is_listed) return std::nullopt;
+  GangState state;
+  for (const auto& watches : watches_) {
+    state = watches->gangs->state_of(attempt);
+    if (state.phase != GangPhase::Absent) break;
+  }
+  return state;
 }
 
 void KubernetesCluster::do_commands(Time now) {
@@ -295,7 +341,7 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
     unwanted.erase(attempt);
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
-      gangs_->touch(attempt);
+      touch(attempt);
     } else if (was_created) {
       book_.vanished(attempt, now);
     }
@@ -327,7 +373,7 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
   const auto done = [this, attempt](MadeObjects made) {
     answer([this, attempt, made = std::move(made)] {
       book_.made(attempt, made.how, made.reason, wall_now());
-      gangs_->touch(attempt);  // what was seen meanwhile was not looked at
+      touch(attempt);  // what was seen meanwhile was not looked at
     });
   };
   if (!(*command)->objects.empty()) {
@@ -349,13 +395,17 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
 
 bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
                                    const std::vector<boost::json::value>& objects, Time now) {
-  const NamespaceRules rules = namespace_->rules();
+  const std::string ns(objects.empty() ? "" : kube::namespace_of(objects.front()));
+  const auto of = std::find_if(watches_.begin(), watches_.end(),
+                               [&](const auto& watches) { return watches->ns == ns; });
+  if (of == watches_.end()) return true;
+  const NamespaceRules rules = (*of)->rules->rules();
   if (rules.limits.empty() && rules.quotas.empty()) return true;
   const Status fits = check_namespace(rules, std::move(pods), counted(objects));
   if (fits) return true;
   const bool is_final = fits.error().fault == Fault::Invalid;
   book_.made(attempt, is_final ? AttemptBook::Making::Refused : AttemptBook::Making::NotNow,
-             fmt::format("namespace {}: {}", options_.objects.pod.ns, fits.error().message), now);
+             fmt::format("namespace {}: {}", ns, fits.error().message), now);
   return false;
 }
 

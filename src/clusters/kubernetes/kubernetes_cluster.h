@@ -60,7 +60,8 @@ struct PoolObjects {
 struct KubernetesOptions {
   std::string name = {};  // of the cluster
   kube::Access access = {};
-  ObjectOptions objects = {};  // objects.pod.ns is where everything is made
+  ObjectOptions objects = {};  // everything is made in objects.pod.ns, in that of a pool, or in one
+                               // of objects.namespaces that a job names
   std::vector<PoolObjects> pools = {};
   GpuNaming gpus = {};
   BookOptions book = {};
@@ -103,6 +104,10 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void tell_notes(Time now);
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
+  std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;  // from any thread
+  /// Look at it even if it does not change.
+  void touch(const ports::Attempt& attempt) { watches_.front()->gangs->touch(attempt); }
+  void watch_namespace(const std::string& ns);
   /// From the I/O thread: an answer that was promised has come.
   void answer(std::function<void()> function);
 
@@ -139,10 +144,15 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
-  std::unique_ptr<GangWatch> gangs_;
-  std::unique_ptr<WorkloadWatch> workloads_;
-  std::unique_ptr<NamespaceWatch> namespace_;
-  std::unique_ptr<EventWatch> events_;  // null: nobody wants notes
+  /// Of one namespace.
+  struct Watches {
+    std::string ns;
+    std::unique_ptr<GangWatch> gangs;
+    std::unique_ptr<WorkloadWatch> workloads;
+    std::unique_ptr<NamespaceWatch> rules;
+    std::unique_ptr<EventWatch> events;  // null: nobody wants notes
+  };
+  std::vector<std::unique_ptr<Watches>> watches_;  // the cluster's own namespace first
   std::unique_ptr<PodLogs> logs_;
   std::set<ports::Attempt> unread_;  // ended, but for the rest of their output
   std::thread thread_;

@@ -58,9 +58,9 @@ class ListMaker {
       json::value& object = list_.objects[i];
       const std::string_view ns = kube::namespace_of(object);
       if (!ns.empty() && ns != options_.pod.ns) {
-        return invalid(
-            fmt::format("{}: its namespace is '{}', jobs of this cluster are made in '{}'",
-                        manifest::title_of(object), ns, options_.pod.ns));
+        return invalid(fmt::format(
+            "{}: its namespace is '{}', the job is made in '{}'; allowed are {}",
+            manifest::title_of(object), ns, options_.pod.ns, allowed_namespaces(options_)));
       }
       put_into_object(object, i);
       made.makes_pods.push_back(workloads_.contains(i));
@@ -188,7 +188,12 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
   if (wrong) return invalid("objects: not JSON: " + wrong.message());
   auto list = manifest::read_objects(read);
   if (!list) return list.error();
-  auto all = options_for(command.container, options);
+  model::Container container = command.container;
+  for (const json::value& object : list->objects) {  // a list may say itself where it belongs
+    const std::string_view ns = kube::namespace_of(object);
+    if (container.ns.empty() && is_allowed_namespace(options, ns)) container.ns = ns;
+  }
+  auto all = options_for(container, options);
   if (!all) return all.error();
   for (const model::PodPlace& place : action.pods) {
     if (place.set >= list->templates.size()) {

@@ -154,6 +154,18 @@ TEST(ListedObjects, TheRootSaysWhatBelongsToIt) {
   EXPECT_FALSE(is_same_attempt(listed.objects[0], listed.objects[1]));
 }
 
+TEST(ListedObjects, AListMaySayWhichOfTheAllowedNamespacesItBelongsTo) {
+  ObjectOptions options = in_team();
+  options.namespaces = {"other", "third"};
+  const ListedObjects listed = made(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: third}, spec: "
+      "{containers: [{name: a}]}}",
+      {{0, "n1", "", 0, 0}}, options);
+  ASSERT_EQ(listed.objects.size(), 1U);
+  EXPECT_EQ(kube::key_of(listed.objects[0]), "third/p");
+  EXPECT_EQ(kube::namespace_of(listed.root), "third");
+}
+
 TEST(ListedObjects, AnotherNamespaceIsRefused) {
   const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
   const auto listed = listed_objects(

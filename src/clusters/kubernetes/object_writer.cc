@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -19,6 +21,8 @@ namespace muster::clusters {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::size_t homes_most = 100'000;
 using Making = AttemptBook::Making;
 using kube::Reply;
 
@@ -75,7 +79,7 @@ json::value priority_class_object(const std::string& name) {
 struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   Core(kube::Client& c, Place p)
       : client(c),
-        ns(std::move(p.ns)),
+        namespaces(std::move(p.namespaces)),
         server(std::move(p.server)),
         priority_class(std::move(p.priority_class)),
         kinds(c) {}
@@ -168,18 +172,19 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   void create_or_meet(const kube::Resource& resource, const json::value& object,
                       const OnMet& then) {
     client.send_later(
-        kube::create_request(resource, ns, object, {.field_manager = field_manager}),
+        kube::create_request(resource, kube::namespace_of(object), object,
+                             {.field_manager = field_manager}),
         [self = shared_from_this(), resource, &object, then](const Reply<json::value>& made) {
           if (made || !made.error().is_already_exists()) return then(made, "");
           self->client.send_later(
-              kube::get_request(resource, self->ns, kube::name_of(object)),
+              kube::get_request(resource, kube::namespace_of(object), kube::name_of(object)),
               [self, &object, then](const Reply<json::value>& there) {
                 const bool is_clash = there && !is_same_attempt(*there, object);
-                then(there, is_clash
-                                ? fmt::format("{}: there is one in namespace {} that is not of "
-                                              "this job; choose another name",
-                                              manifest::title_of(object), self->ns)
-                                : "");
+                then(there,
+                     is_clash ? fmt::format("{}: there is one in namespace {} that is not of "
+                                            "this job; choose another name",
+                                            manifest::title_of(object), kube::namespace_of(object))
+                              : "");
               });
         });
   }
@@ -206,7 +211,69 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                       });
   }
 
-  void remove_from(std::size_t index, const std::string& selector,
+  /// Where an attempt may have objects.
+  std::vector<std::string> homes_of(const ports::Attempt& attempt) const {
+    const std::lock_guard lock(mutex);
+    const auto it = homes.find(attempt);
+    return it == homes.end() ? namespaces : std::vector<std::string>{it->second};
+  }
+  void set_home(const ports::Attempt& attempt, const std::string& ns) {
+    if (namespaces.size() == 1) return;
+    const std::lock_guard lock(mutex);
+    if (homes.size() >= homes_most) homes.clear();  // all namespaces are looked at then
+    homes[attempt] = ns;
+  }
+  void forget_home(const ports::Attempt& attempt) {
+    const std::lock_guard lock(mutex);
+    homes.erase(attempt);
+  }
+  void set_home(const json::value& object) {
+    const JobSight sight = job_sight_of(object);  // all are labelled as Jobs are
+    if (!sight.job.empty())
+      set_home({sight.job, sight.attempt}, std::string(kube::namespace_of(object)));
+  }
+
+  /// In each of the namespaces, one after the other.
+  using Homes = std::shared_ptr<const std::vector<std::string>>;
+  void remove_in(std::size_t home, const Homes& in, const std::string& selector,
+                 const std::function<void(bool is_taken)>& done) {
+    if (home == in->size()) return done(true);
+    remove_from(0, (*in)[home], selector,
+                [self = shared_from_this(), home, in, selector, done](bool is_taken) {
+                  if (!is_taken) return done(false);
+                  self->remove_in(home + 1, in, selector, done);
+                });
+  }
+
+  void confirm_in(std::size_t home, const Homes& in, const std::string& selector,
+                  const std::function<void(bool)>& done) {
+    if (home == in->size()) return done(true);
+    const std::string ns = (*in)[home];
+    const auto is_empty = [](const Reply<json::value>& found) {
+      return found && kube::items_at(*found, {"items"}).empty();
+    };
+    const auto next = [self = shared_from_this(), home, in, selector, done] {
+      self->confirm_in(home + 1, in, selector, done);
+    };
+    // Owners before pods: when there is none any more, nobody makes pods.
+    list(kube::resources::config_maps(), ns, selector, 1,
+         [self = shared_from_this(), ns, selector, is_empty, done,
+          next](const Reply<json::value>& roots) {
+           // Whoever may not look for roots could not make any.
+           if (!is_empty(roots) && (roots || !roots.error().is_forbidden())) return done(false);
+           self->list(kube::resources::jobs(), ns, selector, 1,
+                      [self, ns, selector, is_empty, done, next](const Reply<json::value>& jobs) {
+                        if (!is_empty(jobs)) return done(false);
+                        self->list(kube::resources::pods(), ns, selector, 1,
+                                   [is_empty, done, next](const Reply<json::value>& pods) {
+                                     if (!is_empty(pods)) return done(false);
+                                     next();
+                                   });
+                      });
+         });
+  }
+
+  void remove_from(std::size_t index, const std::string& ns, const std::string& selector,
                    const std::function<void(bool is_taken)>& done) {
     const std::array<kube::Resource, 5> all = {kube::resources::config_maps(),
                                                kube::resources::jobs(), kube::resources::pods(),
@@ -218,24 +285,26 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     if (index <= 1) options.propagation = "Foreground";
     client.send_later(
         kube::delete_collection_request(all.at(index), ns, {.label_selector = selector}, options),
-        [self = shared_from_this(), index, selector, done](const Reply<json::value>& deleted) {
+        [self = shared_from_this(), index, ns, selector, done](const Reply<json::value>& deleted) {
           if (!deleted && is_open(deleted.error())) return done(false);
-          self->remove_from(index + 1, selector, done);
+          self->remove_from(index + 1, ns, selector, done);
         });
   }
 
-  void list(const kube::Resource& resource, const std::string& selector, std::int64_t limit,
-            const std::function<void(const Reply<json::value>&)>& then) {
+  void list(const kube::Resource& resource, const std::string& ns, const std::string& selector,
+            std::int64_t limit, const std::function<void(const Reply<json::value>&)>& then) {
     client.send_later(
         kube::list_request(resource, ns, {.label_selector = selector, .limit = limit}),
         [then](const Reply<json::value>& found) { then(found); });
   }
 
   kube::Client& client;
-  const std::string ns;
+  const std::vector<std::string> namespaces;
   const std::string server;
   const std::string priority_class;
   kube::RestMapper kinds;
+  mutable std::mutex mutex;
+  std::map<ports::Attempt, std::string> homes;  // guarded by mutex; of several namespaces only
   std::atomic<bool> has_priority_class{false};
 };
 
@@ -244,6 +313,7 @@ ObjectWriter::ObjectWriter(kube::Client& client, Place place)
 ObjectWriter::~ObjectWriter() = default;
 
 void ObjectWriter::make(ListedObjects listed, std::function<void(MadeObjects)> done) {
+  core_->set_home(listed.root);
   auto list = std::make_shared<Core::ListInWork>();
   list->listed = std::move(listed);
   list->done = std::move(done);
@@ -253,15 +323,17 @@ void ObjectWriter::make(ListedObjects listed, std::function<void(MadeObjects)> d
   });
 }
 
-void ObjectWriter::force_away(const std::string& pod, const std::string& uid) {
+void ObjectWriter::force_away(const std::string& ns, const std::string& pod,
+                              const std::string& uid) {
   kube::DeleteOptions options;
   options.uid = uid;
   options.grace_seconds = 0;
-  core_->client.send_later(kube::delete_request(kube::resources::pods(), core_->ns, pod, options),
+  core_->client.send_later(kube::delete_request(kube::resources::pods(), ns, pod, options),
                            [](const Reply<json::value>&) {});
 }
 
 void ObjectWriter::make(std::vector<json::value> objects, std::function<void(MadeObjects)> done) {
+  for (const json::value& object : objects) core_->set_home(object);
   auto shared = std::make_shared<const std::vector<json::value>>(std::move(objects));
   core_->need_priority_class(
       [core = core_, shared, done = std::move(done)](const std::optional<MadeObjects>& refused) {
@@ -271,56 +343,51 @@ void ObjectWriter::make(std::vector<json::value> objects, std::function<void(Mad
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done) {
-  core_->remove_from(0, attempt_selector(attempt, core_->server), done);
+  core_->remove_in(0, std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt)),
+                   attempt_selector(attempt, core_->server), done);
 }
 
 void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done) {
-  const std::string selector = attempt_selector(attempt, core_->server);
-  const auto is_empty = [](const Reply<json::value>& list) {
-    return list && kube::items_at(*list, {"items"}).empty();
-  };
-  // Owners before pods: when there is none any more, nobody makes pods.
-  core_->list(
-      kube::resources::config_maps(), selector, 1,
-      [core = core_, selector, is_empty, done = std::move(done)](const Reply<json::value>& roots) {
-        // Whoever may not look for roots could not make any.
-        if (!is_empty(roots) && (roots || !roots.error().is_forbidden())) return done(false);
-        core->list(kube::resources::jobs(), selector, 1,
-                   [core, selector, is_empty, done](const Reply<json::value>& jobs) {
-                     if (!is_empty(jobs)) return done(false);
-                     core->list(kube::resources::pods(), selector, 1,
-                                [is_empty, done](const Reply<json::value>& pods) {
-                                  done(is_empty(pods));
-                                });
-                   });
-      });
+  core_->confirm_in(0, std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt)),
+                    attempt_selector(attempt, core_->server),
+                    [core = core_, attempt, done = std::move(done)](bool is_gone) {
+                      if (is_gone) core->forget_home(attempt);
+                      done(is_gone);
+                    });
 }
 
 namespace {
 
-/// Lists one kind after the other, and collects.
+/// Lists one kind after the other, in one namespace after the other, and collects.
 struct AttemptSearch : std::enable_shared_from_this<AttemptSearch> {
-  std::function<void(const kube::Resource&, std::function<void(const Reply<json::value>&)>)> list;
+  std::size_t namespaces = 1;
+  std::function<void(std::size_t ns, const kube::Resource&,
+                     std::function<void(const Reply<json::value>&)>)>
+      list;
+  std::function<void(const json::value&)> on_found;
   std::function<void(ObjectWriter::Attempts)> done;
   std::set<ports::Attempt> found;
 
-  void look(std::size_t index) {
+  void look(std::size_t ns, std::size_t index) {
     const std::array<kube::Resource, 3> kinds = {kube::resources::jobs(), kube::resources::pods(),
                                                  kube::resources::config_maps()};
-    if (index == kinds.size()) return done(std::move(found));
+    if (ns == namespaces) return done(std::move(found));
+    if (index == kinds.size()) return look(ns + 1, 0);
     const bool may_be_forbidden = index == 2;  // roots, which not everybody needs
-    list(kinds.at(index),
-         [self = shared_from_this(), index, may_be_forbidden](const Reply<json::value>& answer) {
-           if (!answer && !(may_be_forbidden && answer.error().is_forbidden()))
-             return self->done(answer.error());
-           if (answer) self->add(*answer);
-           self->look(index + 1);
-         });
+    list(
+        ns, kinds.at(index),
+        [self = shared_from_this(), ns, index, may_be_forbidden](const Reply<json::value>& answer) {
+          if (!answer && !(may_be_forbidden && answer.error().is_forbidden()))
+            return self->done(answer.error());
+          if (answer) self->add(*answer);
+          self->look(ns, index + 1);
+        });
   }
   void add(const json::value& list_of_objects) {
     for (const json::value& item : kube::items_at(list_of_objects, {"items"})) {
       const JobSight sight = job_sight_of(item);  // all are labelled as Jobs are
       if (!sight.job.empty()) found.insert({sight.job, sight.attempt});
+      on_found(item);
     }
   }
 };
@@ -329,12 +396,14 @@ struct AttemptSearch : std::enable_shared_from_this<AttemptSearch> {
 
 void ObjectWriter::find_attempts(std::function<void(Attempts)> done) {
   auto search = std::make_shared<AttemptSearch>();
-  search->list = [core = core_](const kube::Resource& resource,
+  search->namespaces = core_->namespaces.size();
+  search->list = [core = core_](std::size_t ns, const kube::Resource& resource,
                                 std::function<void(const Reply<json::value>&)> then) {
-    core->list(resource, server_selector(core->server), 0, then);
+    core->list(resource, core->namespaces[ns], server_selector(core->server), 0, then);
   };
+  search->on_found = [core = core_](const json::value& object) { core->set_home(object); };
   search->done = std::move(done);
-  search->look(0);
+  search->look(0, 0);
 }
 
 }  // namespace muster::clusters

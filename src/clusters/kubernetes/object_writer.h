@@ -1,4 +1,5 @@
-// Makes, deletes and looks for the objects of attempts in one namespace of a cluster.
+// Makes, deletes and looks for the objects of attempts in the namespaces of a cluster where its
+// jobs may be. An attempt is in one of them; which one is remembered, else all are looked at.
 //
 // Threads: all functions return at once; what was given to be called is called exactly once, on the
 // client's I/O thread, at the latest while the client is destroyed.
@@ -33,7 +34,7 @@ boost::json::value priority_class_object(const std::string& name);
 class ObjectWriter {
  public:
   struct Place {
-    std::string ns = {};
+    std::vector<std::string> namespaces = {};
     std::string server = {};          // whose objects it makes, finds and deletes; "": everybody's
     std::string priority_class = {};  // "": none is made
   };
@@ -55,7 +56,7 @@ class ObjectWriter {
   /// False when it does not answer.
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
   /// Deletes a pod without waiting for its node, unless it is another one by now.
-  void force_away(const std::string& pod, const std::string& uid);
+  void force_away(const std::string& ns, const std::string& pod, const std::string& uid);
   /// All attempts that have Jobs, pods or a root, from the newest state.
   using Attempts = kube::Reply<std::set<ports::Attempt>>;
   void find_attempts(std::function<void(Attempts)> done);

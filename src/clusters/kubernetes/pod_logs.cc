@@ -38,6 +38,7 @@ struct PodLogs::Stream {
 
 struct PodLogs::Follow {
   ports::PodOutput output;
+  std::string ns;
   std::string pod;
   std::string node;
   std::string container;
@@ -76,6 +77,7 @@ void PodLogs::look(const ports::Attempt& attempt, const std::vector<PodSight>& p
     if (!follow) {
       follow = std::make_unique<Follow>();
       follow->output = {attempt.job, attempt.number, pod.output.rank};
+      follow->ns = pod.ns;
       follow->pod = pod.name;
       follow->node = pod.node;
       follow->container = pod.output.container;
@@ -230,7 +232,7 @@ void PodLogs::begin(Follow& follow, Time now) {
   options.follow = follow.is_followed;
   options.timestamps = true;
   options.since_time = follow.reader->since();
-  auto request = kube::log_request(options_.ns, follow.pod, options);
+  auto request = kube::log_request(follow.ns, follow.pod, options);
   request.may_retry = false;
   request.idle_timeout = follow.is_followed ? idle_most : read_within;
   const auto stream = std::make_shared<Stream>();

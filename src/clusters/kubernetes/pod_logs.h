@@ -28,7 +28,6 @@
 namespace muster::clusters {
 
 struct PodLogOptions {
-  std::string ns = {};
   std::size_t follows_most = 256;
   std::size_t reads_most = 16;        // at once, of logs that are not followed
   Duration read_again = seconds(10);  // of a running pod that is not followed

@@ -148,7 +148,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   SeenPod seen_pod(const json::value& pod) const {
     SeenPod seen{std::string(kube::uid_of(pod)), nullptr};
     const bool is_ours =
-        map_has(pod, job_label) && kube::namespace_of(pod) == options_.ns &&
+        map_has(pod, job_label) && is_our_namespace(kube::namespace_of(pod)) &&
         (options_.server.empty() ||
          kube::text_at(pod, {"metadata", "labels", server_label}) == options_.server);
     if (is_ours) return seen;
@@ -156,6 +156,10 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
       seen.foreign = std::make_unique<const model::ForeignPod>(std::move(*foreign));
     }
     return seen;
+  }
+  bool is_our_namespace(std::string_view ns) const {
+    const auto& ours = options_.namespaces;
+    return std::find(ours.begin(), ours.end(), ns) != ours.end();
   }
   static bool map_has(const json::value& object, std::string_view label) {
     return kube::find(object, {"metadata", "labels", label}) != nullptr;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "clusters/kubernetes/names.h"
@@ -20,7 +21,8 @@ namespace muster::clusters {
 
 struct SightOptions {
   std::string cluster = {};
-  std::string ns = {};      // where Muster's pods are ours; elsewhere they are of another server
+  std::vector<std::string> namespaces = {};  // where Muster's pods are ours; elsewhere they are of
+                                             // another server
   std::string server = {};  // of several in one namespace, this one; "": there is no other
   GpuNaming gpus = {};
   /// A cluster is said to be unreachable when it has not been heard of for so long.

@@ -1,6 +1,7 @@
 #include "clusters/local/command_child.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
