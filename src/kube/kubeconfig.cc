@@ -421,6 +421,20 @@ Result<Access> access_of(const Kubeconfig& config, std::string_view context) {
   return access;
 }
 
+std::string plain_name(std::string_view context) {
+  const std::size_t slash = context.rfind('/');
+  std::string name(slash != std::string_view::npos && slash + 1 < context.size()
+                       ? context.substr(slash + 1)
+                       : context);
+  for (char& c : name) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '_' || c == '-';
+    if (!fits) c = '-';
+  }
+  name.erase(0, name.find_first_not_of("-."));
+  return name;
+}
+
 Result<Access> in_cluster_access(const std::function<const char*(const char*)>& variable,
                                  const std::string& root) {
   const char* host = variable("KUBERNETES_SERVICE_HOST");

@@ -50,6 +50,10 @@ Result<Kubeconfig> load_kubeconfigs(const std::function<const char*(const char*)
 /// to exist and to make sense together.
 Result<Access> access_of(const Kubeconfig& config, std::string_view context = "");
 
+/// A context's name may be anything, as "arn:aws:eks:eu-west-1:1:cluster/prod": what is behind the
+/// last slash of it, with letters, digits and . _ - only.
+std::string plain_name(std::string_view context);
+
 /// From within a pod: the service account's token and authority, the API server's address from the
 /// environment. `root` is the folder of the service account.
 Result<Access> in_cluster_access(

@@ -214,5 +214,14 @@ TEST(Kubeconfig, InsideAClusterTheServiceAccountIsUsed) {
   EXPECT_FALSE(in_cluster_access(environment({}), folder.path("sa")).ok());
 }
 
+TEST(Kubeconfig, ANameOfAContextCanBecomeAPlainOne) {
+  EXPECT_EQ(plain_name("east"), "east");
+  EXPECT_EQ(plain_name("arn:aws:eks:eu-west-1:123:cluster/prod"), "prod");
+  EXPECT_EQ(plain_name("kubernetes-admin@kubernetes"), "kubernetes-admin-kubernetes");
+  EXPECT_EQ(plain_name("-.a b/"), "a-b-");
+  EXPECT_EQ(plain_name(""), "");
+  EXPECT_EQ(plain_name("--"), "");
+}
+
 }  // namespace
 }  // namespace muster::kube
