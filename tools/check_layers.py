@@ -35,7 +35,7 @@ LAYERS = {
     "src/work": ["model", "ports"],
     "src/api": ["model", "sched", "ports", "view", "control", "config", "auth", "work",
                 "net", "kube"],
-    "src/cli": ["model", "view", "net", "config"],
+    "src/cli": ["model", "view", "net", "config", "kube"],
     "src/sim": ["model", "sched", "ports", "control", "view"],
 }
 # Folder -> prefixes of the headers it may include besides the standard library and fmt.

@@ -13,7 +13,8 @@
 //   final: the attempt never comes back, whatever create is still on its way.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: called from the loop's thread; must not block.
+// Thread contract: apply and relist are called from the loop's thread; problem and identity from
+// any. None may block.
 #pragma once
 
 #include <compare>
@@ -58,6 +59,12 @@ class Cluster {
   /// created and there is no trace of it. Removes orphans, and attempts of ours that are neither
   /// expected nor handed over after this call. Asked for at start, and when the cluster comes back.
   virtual void relist(std::span<const Expected> expected) = 0;
+
+  /// Why it cannot be reached, for people: "connection refused". "" while it can.
+  virtual std::string problem() const { return ""; }
+  /// What tells it from every other cluster, whatever both are called here; "" while that is not
+  /// known, or for kinds that have no such thing.
+  virtual std::string identity() const { return ""; }
 };
 
 }  // namespace muster::ports

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "clusters/clock.h"
+#include "clusters/kubernetes/join_check.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
 #include "kube/json.h"
+#include "kube/requests.h"
 
 namespace muster::clusters {
 
@@ -140,6 +142,23 @@ std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) 
   return pods;
 }
 
+std::string KubernetesCluster::identity() const {
+  const std::lock_guard lock(mutex_);
+  return identity_;
+}
+
+/// Once, when the cluster is seen. Whoever may not read it does without.
+void KubernetesCluster::ask_identity() {
+  if (has_asked_identity_ || !sight_->is_complete()) return;
+  has_asked_identity_ = true;
+  client_->send_later(kube::get_request(kube::resources::namespaces(), "", identity_namespace),
+                      [this](const kube::Reply<boost::json::value>& found) {
+                        if (!found) return;
+                        const std::lock_guard lock(mutex_);
+                        identity_ = kube::uid_of(*found);
+                      });
+}
+
 // ----------------------------------------------------------------------------------------------
 // the thread
 
@@ -158,6 +177,7 @@ void KubernetesCluster::work() {
       free_stuck(now);
       next_free_ = now + free_pause;
     }
+    ask_identity();
     do_commands(now);
     tell_notes(now);
     const bool is_drained = sight_->changes().drain(ports_.inbox);

@@ -84,6 +84,9 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void apply(const ports::Action& action) override { wishes_.put(action); }
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
+  std::string problem() const override { return sight_->problem(); }
+  std::string identity() const override;
+
   Result<std::shared_ptr<ports::PodCommandSession>> run(
       const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;
 
@@ -102,6 +105,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void do_commands(Time now);
   void free_stuck(Time now);
   void tell_notes(Time now);
+  void ask_identity();
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;  // from any thread
@@ -125,8 +129,9 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   const KubernetesOptions options_;
   Ports ports_;
   Wishes wishes_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> answers_;  // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
+  std::string identity_;
 
   // Of the thread alone.
   Outgoing outgoing_;
@@ -136,6 +141,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   std::set<ports::Attempt> clearing_;               // to be deleted before anything is made
   int promised_ = 0;                                // answers to come
   bool is_relisting_ = false;
+  bool has_asked_identity_ = false;
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;

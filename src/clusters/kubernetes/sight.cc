@@ -193,14 +193,16 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   void lost_contact(Contact& with, const std::string& why) {
     bool is_first = false;
+    Duration patience = options_.silence_max;
     {
       const std::lock_guard lock(mutex_);
       is_first = !is_silent();
       with.is_silent = true;
       problem_ = why;
+      if (!is_reached_) patience = std::min(patience, options_.first_silence_max);
     }
     if (!is_first) return;
-    client_.run_after(options_.silence_max, [self = shared_from_this()](bool is_stopping) {
+    client_.run_after(patience, [self = shared_from_this()](bool is_stopping) {
       if (!is_stopping) self->judge_silence();
     });
   }

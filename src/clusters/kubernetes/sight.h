@@ -25,8 +25,10 @@ struct SightOptions {
                                              // another server
   std::string server = {};  // of several in one namespace, this one; "": there is no other
   GpuNaming gpus = {};
-  /// A cluster is said to be unreachable when it has not been heard of for so long.
+  /// A cluster is said to be unreachable when it has not been heard of for so long; one that never
+  /// was, when it has failed for `first_silence_max`.
   Duration silence_max = seconds(15);
+  Duration first_silence_max = seconds(1);
   std::function<void()> on_change = {};
   /// How many watches of others must have contact as well before the cluster is ready.
   std::size_t others = 0;

@@ -1,0 +1,266 @@
+#include "clusters/kubernetes/permissions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace muster::clusters {
+
+namespace {
+
+enum class Where { Everywhere, Namespace };
+enum class What { All, Objects, EachKind, Hub, Crds };
+
+struct Rule {
+  Where where;
+  What what = What::All;
+  std::string_view group = {};
+  std::vector<std::string_view> resources = {};
+  std::vector<std::string_view> verbs = {};
+  bool is_vital = true;
+  std::string_view only = {};  // this object and no other
+  std::string_view note = {};  // for people
+};
+
+Rule rule(Where where, What what, std::string_view resources_dot_group,
+          std::vector<std::string_view> verbs) {
+  Rule made{.where = where, .what = what, .verbs = std::move(verbs)};
+  const std::size_t dot = resources_dot_group.find('.');
+  if (dot != std::string_view::npos) made.group = resources_dot_group.substr(dot + 1);
+  made.resources = split(resources_dot_group.substr(0, dot), ' ');
+  if (resources_dot_group.empty()) made.resources.clear();
+  return made;
+}
+/// It works without, but less well.
+Rule helpful(Rule made, std::string_view note, std::string_view only = "") {
+  made.is_vital = false;
+  made.note = note;
+  made.only = only;
+  return made;
+}
+
+const std::vector<Rule>& rules() {
+  constexpr Where all = Where::Everywhere;
+  constexpr Where ns = Where::Namespace;
+  static const std::vector<Rule> table = {
+      rule(all, What::All, "nodes pods", {"list", "watch"}),
+      helpful(rule(all, What::All, "priorityclasses.scheduling.k8s.io", {"create", "get"}),
+              "not needed when the class `muster` is there and may be read"),
+      helpful(rule(all, What::All, "namespaces", {"get"}),
+              "tells whether this cluster is joined already under another name", "kube-system"),
+      rule(ns, What::All, "jobs.batch", {"create", "list", "watch", "deletecollection"}),
+      rule(ns, What::All, "pods", {"list", "watch", "deletecollection"}),
+      helpful(rule(ns, What::All, "pods", {"delete"}), "to force away those of lost nodes"),
+      helpful(rule(ns, What::All, "pods/log", {"get"}), "for the output of jobs"),
+      helpful(rule(ns, What::All, "pods/exec", {"create", "get"}),
+              "for commands in running pods; which of the two depends on the version"),
+      rule(ns, What::All, "services secrets", {"create", "deletecollection"}),
+      helpful(rule(ns, What::All, "resourcequotas limitranges", {"list", "watch"}),
+              "without them the API server alone judges"),
+      helpful(rule(ns, What::All, "events", {"list", "watch"}), "for the timeline of jobs"),
+      rule(ns, What::Objects, "configmaps", {"create", "get", "list", "watch", "deletecollection"}),
+      rule(ns, What::EachKind, "", {"create", "get", "list", "watch"}),
+      rule(ns, What::Hub, "secrets", {"get", "list"}),
+      rule(ns, What::Hub, "clusterprofiles.multicluster.x-k8s.io", {"list"}),
+      rule(all, What::Crds, "customresourcedefinitions.apiextensions.k8s.io",
+           {"create", "get", "patch"}),
+  };
+  return table;
+}
+
+struct Known {
+  std::string_view kind;
+  std::string_view group;
+  std::string_view plural;
+};
+constexpr std::array<Known, 17> known_kinds = {{
+    {"Pod", "", "pods"},
+    {"ReplicationController", "", "replicationcontrollers"},
+    {"Job", "batch", "jobs"},
+    {"Deployment", "apps", "deployments"},
+    {"StatefulSet", "apps", "statefulsets"},
+    {"ReplicaSet", "apps", "replicasets"},
+    {"JobSet", "jobset.x-k8s.io", "jobsets"},
+    {"RayCluster", "ray.io", "rayclusters"},
+    {"RayJob", "ray.io", "rayjobs"},
+    {"RayService", "ray.io", "rayservices"},
+    {"PyTorchJob", "kubeflow.org", "pytorchjobs"},
+    {"TFJob", "kubeflow.org", "tfjobs"},
+    {"MPIJob", "kubeflow.org", "mpijobs"},
+    {"XGBoostJob", "kubeflow.org", "xgboostjobs"},
+    {"PaddleJob", "kubeflow.org", "paddlejobs"},
+    {"JAXJob", "kubeflow.org", "jaxjobs"},
+    {"LeaderWorkerSet", "leaderworkerset.x-k8s.io", "leaderworkersets"},
+}};
+
+bool is_asked(const Rule& rule, const PermissionAsk& ask) {
+  switch (rule.what) {
+    case What::All:
+      return true;
+    case What::Objects:
+      return ask.with_objects || !ask.kinds.empty();
+    case What::EachKind:
+      return !ask.kinds.empty();
+    case What::Hub:
+      return ask.with_hub;
+    case What::Crds:
+      return ask.with_crds;
+  }
+  return false;
+}
+
+/// The rules that are asked for, those of kinds written out.
+struct PlainRule {
+  const Rule* rule;
+  std::string group;
+  std::vector<std::string> resources;
+};
+std::vector<PlainRule> plain_rules(const PermissionAsk& ask) {
+  std::vector<PlainRule> plain;
+  for (const Rule& rule : rules()) {
+    if (!is_asked(rule, ask)) continue;
+    if (rule.what != What::EachKind) {
+      plain.push_back(
+          {&rule, std::string(rule.group), {rule.resources.begin(), rule.resources.end()}});
+      continue;
+    }
+    for (const KindRule& kind : ask.kinds) plain.push_back({&rule, kind.group, {kind.resource}});
+  }
+  return plain;
+}
+
+std::string quoted_list(const auto& words) {
+  std::string text;
+  for (const auto& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
+  return "[" + text + "]";
+}
+
+std::string rules_yaml(const PermissionAsk& ask, Where where) {
+  std::string text = "rules:\n";
+  for (const PlainRule& plain : plain_rules(ask)) {
+    if (plain.rule->where != where) continue;
+    text += fmt::format("- apiGroups: [\"{}\"]\n  resources: {}\n  verbs: {}\n", plain.group,
+                        quoted_list(plain.resources), quoted_list(plain.rule->verbs));
+    if (!plain.rule->only.empty())
+      text += fmt::format("  resourceNames: [\"{}\"]\n", plain.rule->only);
+  }
+  return text;
+}
+
+std::string subject_yaml(const PermissionAsk& ask, const RbacSubject& subject) {
+  constexpr std::string_view accounts = "system:serviceaccount:";
+  if (subject.user.empty())
+    return fmt::format("subjects:\n- kind: ServiceAccount\n  name: {}\n  namespace: {}\n",
+                       subject.name, ask.ns);
+  if (subject.user.starts_with(accounts)) {
+    const auto parts = split(std::string_view(subject.user).substr(accounts.size()), ':');
+    if (parts.size() == 2)
+      return fmt::format("subjects:\n- kind: ServiceAccount\n  name: {}\n  namespace: {}\n",
+                         parts[1], parts[0]);
+  }
+  return fmt::format(
+      "subjects:\n- kind: User\n  apiGroup: rbac.authorization.k8s.io\n  name: \"{}\"\n",
+      subject.user);
+}
+
+/// A role and its binding.
+std::string role_yaml(std::string_view kind, const std::string& metadata, const std::string& name,
+                      const std::string& rules, const std::string& subject) {
+  return fmt::format(
+      "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {0}\nmetadata: {1}\n{3}"
+      "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {0}Binding\nmetadata: {1}\n"
+      "roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {0}, name: {2}}}\n{4}",
+      kind, metadata, name, rules, subject);
+}
+
+std::string what_text(const Rule& rule) {
+  if (rule.what == What::EachKind) return "each kind in them";
+  std::string text = fmt::format("{}", fmt::join(rule.resources, ", "));
+  if (!rule.group.empty()) text += fmt::format(" ({})", rule.group);
+  if (!rule.only.empty()) text += fmt::format(" {}", rule.only);
+  return text;
+}
+
+std::string where_text(const Rule& rule) {
+  const std::string where = rule.where == Where::Everywhere ? "everywhere" : "in the namespace";
+  switch (rule.what) {
+    case What::Objects:
+    case What::EachKind:
+      return where + ", for lists of objects";
+    case What::Hub:
+      return where + ", of a hub";
+    case What::Crds:
+      return where + ", to install definitions";
+    case What::All:
+      break;
+  }
+  return where;
+}
+
+}  // namespace
+
+Result<KindRule> kind_rule(std::string_view name) {
+  for (const Known& known : known_kinds) {
+    if (known.kind == name) return KindRule{std::string(known.group), std::string(known.plural)};
+  }
+  const std::size_t dot = name.find('.');
+  if (dot != std::string_view::npos && dot > 0 && dot + 1 < name.size())
+    return KindRule{std::string(name.substr(dot + 1)), std::string(name.substr(0, dot))};
+  std::vector<std::string_view> words;
+  for (const Known& known : known_kinds) words.push_back(known.kind);
+  return invalid(fmt::format(
+      "kinds: '{}' is not known; there are {}; others are written as widgets.example.com", name,
+      fmt::join(words, ", ")));
+}
+
+std::vector<NeededPermission> needed_permissions(const PermissionAsk& ask) {
+  std::vector<NeededPermission> needed;
+  for (const PlainRule& plain : plain_rules(ask)) {
+    for (const std::string& resource : plain.resources) {
+      const std::size_t slash = resource.find('/');
+      for (const std::string_view verb : plain.rule->verbs) {
+        kube::Permission permission;
+        permission.verb = verb;
+        permission.group = plain.group;
+        permission.resource = resource.substr(0, slash);
+        if (slash != std::string::npos) permission.subresource = resource.substr(slash + 1);
+        if (plain.rule->where == Where::Namespace) permission.ns = ask.ns;
+        permission.name = plain.rule->only;
+        needed.push_back({std::move(permission), plain.rule->is_vital});
+      }
+    }
+  }
+  return needed;
+}
+
+std::vector<std::string> permission_rows() {
+  std::vector<std::string> rows;
+  for (const Rule& rule : rules()) {
+    std::string verbs = fmt::format("{}", fmt::join(rule.verbs, ", "));
+    if (!rule.note.empty()) verbs += fmt::format("; {}", rule.note);
+    rows.push_back(fmt::format("| {} | {} | {} |", where_text(rule), what_text(rule), verbs));
+  }
+  return rows;
+}
+
+std::string rbac_manifest(const PermissionAsk& ask, const RbacSubject& subject) {
+  // Names of what belongs to no namespace must not meet those of another server.
+  const std::string wide = fmt::format("{}-{}", subject.name, ask.ns);
+  const std::string who = subject_yaml(ask, subject);
+  std::string text;
+  if (subject.user.empty())
+    text += fmt::format(
+        "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {}, namespace: {}}}\n",
+        subject.name, ask.ns);
+  text += role_yaml("ClusterRole", fmt::format("{{name: {}}}", wide), wide,
+                    rules_yaml(ask, Where::Everywhere), who);
+  text += role_yaml("Role", fmt::format("{{name: {}, namespace: {}}}", subject.name, ask.ns),
+                    subject.name, rules_yaml(ask, Where::Namespace), who);
+  return text;
+}
+
+}  // namespace muster::clusters
