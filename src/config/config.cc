@@ -38,6 +38,9 @@ Config without_secrets(Config config) {
   std::string& url = config.store.postgres;
   const std::size_t scheme = url.find("://");
   const std::size_t at = url.find('@');
+  for (Cluster& cluster : config.clusters) {
+    if (cluster.kubeconfig_inline) cluster.kubeconfig_inline = "***";
+  }
   if (scheme == std::string::npos || at == std::string::npos) return config;
   const std::size_t colon = url.find(':', scheme + 3);
   if (colon < at) url.replace(colon + 1, at - colon - 1, "***");

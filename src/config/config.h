@@ -73,6 +73,15 @@ enum class NodeBinding { Require, Prefer, None };
 
 constexpr Duration ready_within_default = minutes(10);
 
+/// A key of a Secret in a cluster that is joined.
+struct SecretRef {
+  std::string cluster;
+  std::string kube_namespace;
+  std::string name;
+  std::string key = "kubeconfig";
+  friend bool operator==(const SecretRef&, const SecretRef&) = default;
+};
+
 struct Cluster {
   std::string name;
   ClusterType type = ClusterType::Local;
@@ -89,7 +98,9 @@ struct Cluster {
   std::vector<NodeGroup> nodes;
   std::optional<Duration> run_time;  // of a pod; unset: 1m
   // kubernetes
-  std::optional<std::string> kubeconfig;      // file
+  std::optional<std::string> kubeconfig;         // file
+  std::optional<std::string> kubeconfig_inline;  // its text; holds secrets
+  std::optional<SecretRef> kubeconfig_secret;
   std::optional<std::string> context;         // unset: the file's current one
   std::optional<std::string> kube_namespace;  // unset: the context's
   std::vector<std::string> namespaces;        // others that pools and jobs may name
@@ -98,6 +109,37 @@ struct Cluster {
   std::optional<Duration> ready_within;       // unset: ready_within_default
   std::optional<PodDefaults> pod;             // of all its pools
   friend bool operator==(const Cluster&, const Cluster&) = default;
+};
+
+/// Labelled Secrets of a cluster, each with a kubeconfig.
+struct HubSecrets {
+  std::string cluster;
+  std::string kube_namespace;
+  std::string selector = "muster.dev/cluster";
+  std::string key = "kubeconfig";
+  friend bool operator==(const HubSecrets&, const HubSecrets&) = default;
+};
+
+/// ClusterProfiles (multicluster.x-k8s.io) of a cluster.
+struct HubProfiles {
+  std::string cluster;
+  std::string kube_namespace;
+  std::string providers;  // file: which plugins get credentials
+  friend bool operator==(const HubProfiles&, const HubProfiles&) = default;
+};
+
+/// Where clusters are found, and what those found there have.
+struct ClusterSource {
+  std::optional<std::string> directory;  // of kubeconfigs
+  std::optional<HubSecrets> secrets;
+  std::optional<HubProfiles> profiles;
+  model::Labels labels;
+  Duration grace = minutes(5);
+  std::optional<std::string> kube_namespace;
+  std::optional<std::string> image;
+  std::optional<NodeBinding> node_binding;
+  std::optional<PodDefaults> pod;
+  friend bool operator==(const ClusterSource&, const ClusterSource&) = default;
 };
 
 struct Pool {
@@ -204,6 +246,9 @@ struct Config {
   std::optional<Tls> tls;
   Store store;
   std::vector<Cluster> clusters;
+  std::vector<ClusterSource> cluster_sources;
+  /// Programs that kubeconfigs from elsewhere than this machine's files may run.
+  std::vector<std::string> exec_plugins;
   std::vector<Pool> pools;
   std::vector<FleetPool> fleet_pools;
   std::vector<Queue> queues;
@@ -226,7 +271,7 @@ Checked check(std::string_view yaml);
 
 /// As YAML; with `defaults` every value that holds, else only what differs from them.
 std::string to_yaml(const Config& config, bool defaults = false);
-/// Without the password of a connection URL, for showing.
+/// Without the password of a connection URL and without kubeconfigs, for showing.
 Config without_secrets(Config config);
 /// The JSON Schema of the file.
 std::string config_schema();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "kube/kubeconfig.h"
 
 namespace muster::config {
 namespace {
@@ -114,6 +115,25 @@ void check_pod(const PodDefaults& pod, const std::string& path, Checks& checks) 
     checks.error(path, status.error().message);
 }
 
+void check_kubeconfig(const Cluster& cluster, const std::string& path, Checks& checks) {
+  const int given = int{cluster.kubeconfig.has_value()} +
+                    int{cluster.kubeconfig_inline.has_value()} +
+                    int{cluster.kubeconfig_secret.has_value()};
+  checks.require(given > 0, path,
+                 "a kubernetes cluster needs kubeconfig, the file that says how to reach it, or "
+                 "kubeconfig_inline, or kubeconfig_secret");
+  checks.require(given < 2, path,
+                 "of kubeconfig, kubeconfig_inline and kubeconfig_secret only one can be");
+  if (cluster.kubeconfig_secret)
+    checks.require(cluster.kubeconfig_secret->cluster != cluster.name,
+                   path + ".kubeconfig_secret.cluster", "is this cluster itself");
+  if (!cluster.kubeconfig_inline || cluster.kubeconfig_inline->empty()) return;
+  const auto config = kube::parse_kubeconfig(*cluster.kubeconfig_inline, "kubeconfig");
+  if (!config) return checks.error(path + ".kubeconfig_inline", config.error().message);
+  const auto access = kube::access_of(*config, cluster.context.value_or(""));
+  if (!access) checks.error(path + ".kubeconfig_inline", access.error().message);
+}
+
 void check_type(const Cluster& cluster, const std::string& path, Checks& checks) {
   const auto only = [&](bool given, std::string_view key, ClusterType type, std::string_view word) {
     if (given && cluster.type != type)
@@ -132,6 +152,9 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
     checks.require(!field || !field->empty(), fmt::format("{}.{}", path, key), "is empty");
   };
   kubernetes(cluster.kubeconfig, "kubeconfig");
+  kubernetes(cluster.kubeconfig_inline, "kubeconfig_inline");
+  only(cluster.kubeconfig_secret.has_value(), "kubeconfig_secret", ClusterType::Kubernetes,
+       "kubernetes");
   kubernetes(cluster.context, "context");
   kubernetes(cluster.kube_namespace, "namespace");
   kubernetes(cluster.image, "image");
@@ -146,9 +169,7 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
                  "is given as the cluster's image too; drop one of them");
   checks.require(cluster.type != ClusterType::Simulated || !cluster.nodes.empty(), path,
                  "a simulated cluster needs nodes");
-  if (cluster.type != ClusterType::Kubernetes) return;
-  checks.require(cluster.kubeconfig.has_value(), path,
-                 "a kubernetes cluster needs kubeconfig, the file that says how to reach it");
+  if (cluster.type == ClusterType::Kubernetes) check_kubeconfig(cluster, path, checks);
 }
 
 void check_nodes(const Cluster& cluster, const std::string& path, Checks& checks) {
@@ -209,13 +230,40 @@ void check_pool_namespace(const Config& config, const Pool& pool, const std::str
   }
 }
 
+/// Clusters found elsewhere may be named too: only those that must be in this file are looked for.
+void check_sources(const Config& config, const Names& clusters, Checks& checks) {
+  for (std::size_t i = 0; i < config.clusters.size(); ++i) {
+    const auto& secret = config.clusters[i].kubeconfig_secret;
+    if (secret)
+      checks.known(clusters, secret->cluster, item("clusters", i) + ".kubeconfig_secret.cluster",
+                   "cluster");
+  }
+  for (std::size_t i = 0; i < config.cluster_sources.size(); ++i) {
+    const ClusterSource& source = config.cluster_sources[i];
+    const std::string at = item("cluster_sources", i);
+    const int given = int{source.directory.has_value()} + int{source.secrets.has_value()} +
+                      int{source.profiles.has_value()};
+    checks.require(given == 1, at, "is one of directory, secrets and profiles");
+    checks.require(!source.directory || !source.directory->empty(), at + ".directory", "is empty");
+    if (source.secrets)
+      checks.known(clusters, source.secrets->cluster, at + ".secrets.cluster", "cluster");
+    if (source.profiles)
+      checks.known(clusters, source.profiles->cluster, at + ".profiles.cluster", "cluster");
+    if (source.pod) check_pod(*source.pod, at + ".pod", checks);
+    checks.require(!source.image || !source.pod || source.pod->image.empty(), at + ".pod.image",
+                   "is given as the source's image too; drop one of them");
+  }
+}
+
 void check_pools(const Config& config, const Names& clusters, Checks& checks) {
   Names pools;
   for (std::size_t i = 0; i < config.pools.size(); ++i) {
     const Pool& pool = config.pools[i];
     const std::string at = item("pools", i);
     checks.once(pools, pool.name, at);
-    checks.known(clusters, pool.cluster, at + ".cluster", "cluster");
+    if (config.cluster_sources.empty()) {  // else it may be found there
+      checks.known(clusters, pool.cluster, at + ".cluster", "cluster");
+    }
     check_pool_namespace(config, pool, at, checks);
     if (pool.pod) {
       check_pod(*pool.pod, at + ".pod", checks);
@@ -394,6 +442,7 @@ void check_together(const Config& config, const Node& root, Problems& problems) 
   Checks checks(root, problems);
   check_server(config, checks);
   const Names clusters = check_clusters(config, checks);
+  check_sources(config, clusters, checks);
   check_pools(config, clusters, checks);
   check_queues(config, checks);
 }

@@ -49,7 +49,9 @@ std::string shown(const Node* node) {
   return text;
 }
 
-/// The leaves that differ, as "key old -> new".
+std::string shown_whole(const Node* node) { return node == nullptr ? "" : to_json(*node); }
+
+/// The leaves that differ, as "key old -> new"; of secrets only that they do.
 void compare(const Node& before, const Node& after, const std::string& prefix,
              std::vector<std::string>& out) {
   std::vector<std::string_view> keys;
@@ -64,6 +66,8 @@ void compare(const Node& before, const Node& after, const std::string& prefix,
         a != nullptr && b != nullptr && a->kind == Node::Kind::Map && b->kind == Node::Kind::Map;
     if (maps) {
       compare(*a, *b, fmt::format("{}{}.", prefix, key), out);
+    } else if (key == "kubeconfig_inline") {
+      if (shown_whole(a) != shown_whole(b)) out.push_back(fmt::format("{}{} changes", prefix, key));
     } else if (shown(a) != shown(b) ||
                (a != nullptr && b != nullptr && to_json(*a) != to_json(*b))) {
       out.push_back(fmt::format("{}{} {} -> {}", prefix, key, shown(a), shown(b)));
@@ -123,6 +127,13 @@ class Differ {
       needs_restart(std::move(text));
     if (before_.store != after_.store && server(before_).store == server(after_).store)
       needs_restart("store.postgres has another password");
+    const auto joining = [](const Config& config) {
+      Config top;
+      top.cluster_sources = config.cluster_sources;
+      top.exec_plugins = config.exec_plugins;
+      return top;
+    };
+    for (std::string& text : changes(joining(before_), joining(after_))) line(std::move(text));
     section("scheduling", before_.scheduling, after_.scheduling);
     section("retention", before_.retention, after_.retention);
     section("limits", before_.limits, after_.limits,
@@ -146,11 +157,10 @@ class Differ {
     }
   }
 
-  /// Of a cluster that is open: whom to talk to and as what.
+  /// Of a cluster that is open: what its pods are made of. How it is reached may change.
   static bool is_fixed(std::string_view change) {
-    constexpr std::array<std::string_view, 9> keys = {"type ",         "kubeconfig ",   "context ",
-                                                      "namespace ",    "namespaces ",   "image ",
-                                                      "node_binding ", "ready_within ", "pod "};
+    constexpr std::array<std::string_view, 7> keys = {
+        "type ", "namespace ", "namespaces ", "image ", "node_binding ", "ready_within ", "pod "};
     return std::any_of(keys.begin(), keys.end(),
                        [&](std::string_view key) { return change.starts_with(key); });
   }

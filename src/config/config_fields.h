@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/cluster_fields.h"
 #include "config/codecs.h"
 #include "config/config.h"
 #include "config/container_fields.h"
@@ -13,20 +14,6 @@
 
 namespace muster::config {
 
-template <>
-struct EnumNames<ClusterType> {
-  static constexpr std::array<std::pair<std::string_view, ClusterType>, 3> names = {
-      {{"local", ClusterType::Local},
-       {"simulated", ClusterType::Simulated},
-       {"kubernetes", ClusterType::Kubernetes}}};
-};
-template <>
-struct EnumNames<NodeBinding> {
-  static constexpr std::array<std::pair<std::string_view, NodeBinding>, 3> names = {
-      {{"require", NodeBinding::Require},
-       {"prefer", NodeBinding::Prefer},
-       {"none", NodeBinding::None}}};
-};
 template <>
 struct EnumNames<model::Strategy> {
   static constexpr std::array<std::pair<std::string_view, model::Strategy>, 3> names = {
@@ -76,59 +63,6 @@ struct Fields<Store> {
     v.field("snapshot_every", &Store::snapshot_every,
             "entries of the journal between two snapshots, which keep restarts short",
             between(1, 1'000'000'000));
-  }
-};
-
-template <>
-struct Fields<NodeGroup> {
-  static constexpr std::string_view name = "node_group";
-  template <typename V>
-  static void visit(V& v) {
-    v.field("count", &NodeGroup::count, "how many", between(1, 100'000));
-    v.field("name", &NodeGroup::name, "what their names begin with", optional_name());
-    v.field("cpu", &NodeGroup::cpu, "cores of one node", at_least(0));
-    v.field("memory", &NodeGroup::memory, "memory of one node", at_least(0));
-    v.field("gpu", &NodeGroup::gpu, "GPUs of one node, as {A100: 8}", between(1, 16));
-    v.field("gpu_memory", &NodeGroup::gpu_memory, "memory of one GPU", at_least(0));
-    v.field("resources", &NodeGroup::resources, "further resources, as {rdma/hca: 4}", at_least(1));
-    v.field("pods_max", &NodeGroup::pods_max, "pods on one node", between(1, 100'000));
-    v.field("labels", &NodeGroup::labels, "labels of the nodes");
-    v.field("taints", &NodeGroup::taints, "taints of the nodes");
-  }
-};
-
-template <>
-struct Fields<Cluster> {
-  static constexpr std::string_view name = "cluster";
-  template <typename V>
-  static void visit(V& v) {
-    v.field("name", &Cluster::name, "unique name", required_name());
-    v.field("type", &Cluster::type, "what it is made of", Rule{.required = true});
-    v.field("labels", &Cluster::labels, "labels, for jobs whose data is near");
-    v.field("gpu_price", &Cluster::gpu_price, "price of a GPU-hour by type, as {A100: 1.2}",
-            between(0, 1'000'000'000));
-    v.field("grace", &Cluster::grace, "how long it may be silent before its jobs wait or rerun");
-    v.field("slots", &Cluster::slots, "local: GPU slots of this machine", between(0, 16));
-    v.field("gpu_type", &Cluster::gpu_type, "local: the type of the slots", optional_name());
-    v.field("cpu", &Cluster::cpu, "local: cores to give away; all if not given", at_least(0));
-    v.field("memory", &Cluster::memory, "local: memory to give away; all if not given",
-            at_least(0));
-    v.field("stop_grace", &Cluster::stop_grace, "local: at most this between TERM and KILL");
-    v.field("nodes", &Cluster::nodes, "simulated: groups of equal nodes");
-    v.field("run_time", &Cluster::run_time, "simulated: how long a pod runs; 1m if not given");
-    v.field("kubeconfig", &Cluster::kubeconfig, "kubernetes: file that says how to reach it");
-    v.field("context", &Cluster::context,
-            "kubernetes: of the kubeconfig; its current one if not given");
-    v.field("namespace", &Cluster::kube_namespace,
-            "kubernetes: where jobs are made; the context's if not given", optional_name());
-    v.field("namespaces", &Cluster::namespaces,
-            "kubernetes: other namespaces that pools and jobs may name", required_name());
-    v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
-    v.field("node_binding", &Cluster::node_binding, "kubernetes: how pods keep to planned nodes");
-    v.field("ready_within", &Cluster::ready_within,
-            "kubernetes: a gang whose pods are not all ready so long after they were made is taken "
-            "back; 10m if not given");
-    v.field("pod", &Cluster::pod, "kubernetes: what pods have unless pool or job say otherwise");
   }
 };
 
@@ -288,6 +222,9 @@ struct Fields<Config> {
     v.field("tls", &Config::tls, "certificate and key; without them plain HTTP");
     v.field("store", &Config::store, "where the state is kept");
     v.field("clusters", &Config::clusters, "where jobs run");
+    v.field("cluster_sources", &Config::cluster_sources, "where further clusters are found");
+    v.field("exec_plugins", &Config::exec_plugins,
+            "programs that kubeconfigs from the API and from Secrets may run on this machine");
     v.field("pools", &Config::pools, "named slices of clusters");
     v.field("fleet_pools", &Config::fleet_pools, "named lists of pools");
     v.field("queues", &Config::queues, "the quota tree");

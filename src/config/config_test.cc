@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "config/config_diff.h"
+
 namespace muster::config {
 namespace {
 
@@ -245,7 +247,7 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
   expect_all({
       {"clusters: [{name: k, type: kubernetes}]",
        {"f:1:12: clusters[0]: a kubernetes cluster needs kubeconfig, the file that says how to "
-        "reach it"}},
+        "reach it, or kubeconfig_inline, or kubeconfig_secret"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: '', image: i, slots: 1}]",
        {"f:1:52: clusters[0].kubeconfig: is empty",
         "f:1:73: clusters[0].slots: is for clusters of type local"}},
@@ -345,6 +347,67 @@ TEST(Config, TheSchemaInTheDocumentsIsCurrent) {
 }
 
 TEST(Config, TheDemoFileIsTheDemo) { EXPECT_EQ(read_file("deploy/demo.yaml"), demo_yaml()); }
+
+constexpr std::string_view small_kubeconfig =
+    "{clusters: [{name: k, cluster: {server: 'https://h'}}], current-context: c, contexts: [{name: "
+    "c, context: {cluster: k, user: u}}], users: [{name: u, user: {token: t0p-secret}}]}";
+
+TEST(Config, AKubeconfigComesFromAFileTheTextOrASecret) {
+  const auto first = [](std::string_view cluster) {
+    const Checked checked = check(fmt::format(
+        "clusters:\n- {{name: hub, type: kubernetes, kubeconfig: h}}\n- {{name: a, type: "
+        "kubernetes{}}}\n",
+        cluster));
+    return checked.problems.empty()
+               ? ""
+               : checked.problems.front().path + ": " + checked.problems.front().message;
+  };
+  const std::string text = fmt::format(", kubeconfig_inline: \"{}\"", small_kubeconfig);
+  EXPECT_EQ(first(", kubeconfig: f"), "");
+  EXPECT_EQ(first(text), "");
+  EXPECT_EQ(first(", kubeconfig_secret: {cluster: hub, namespace: n, name: s}"), "");
+  EXPECT_NE(first(""), "");
+  EXPECT_NE(first(", kubeconfig: f" + text), "");
+  EXPECT_NE(first(", kubeconfig_inline: 'clusters: 3'"), "");
+  EXPECT_NE(first(text + ", context: other"), "");
+  EXPECT_NE(first(", kubeconfig_secret: {cluster: nobody, namespace: n, name: s}"), "");
+  EXPECT_NE(first(", kubeconfig_secret: {cluster: a, namespace: n, name: s}"), "");
+}
+
+TEST(Config, TheTextOfAKubeconfigIsNeverShown) {
+  const auto with = [](std::string_view more) {
+    return check(fmt::format(
+                     "clusters:\n- {{name: a, type: kubernetes, kubeconfig_inline: \"{}\"{}}}\n",
+                     small_kubeconfig, more))
+        .config;
+  };
+  const Config config = with("");
+  ASSERT_TRUE(config.clusters.at(0).kubeconfig_inline);
+  EXPECT_EQ(to_yaml(without_secrets(config)).find("t0p"), std::string::npos);
+  EXPECT_NE(to_yaml(config).find("t0p"), std::string::npos) << "it is kept";
+  Config other = config;
+  other.clusters[0].kubeconfig_inline->replace(other.clusters[0].kubeconfig_inline->find("t0p"), 3,
+                                               "n3w");
+  const Diff changed = diff(config, other);
+  ASSERT_EQ(changed.lines.size(), 1u);
+  EXPECT_EQ(changed.lines[0], "cluster a: kubeconfig_inline changes");
+  EXPECT_TRUE(changed.restart.empty()) << "credentials rotate while the server runs";
+}
+
+TEST(Config, ASourceOfClustersIsOfOneKind) {
+  const auto is_fine = [](std::string_view source) {
+    return check(fmt::format("clusters: [{{name: hub, type: kubernetes, kubeconfig: h}}]\n"
+                             "cluster_sources: [{{{}}}]\n",
+                             source))
+        .ok();
+  };
+  EXPECT_TRUE(is_fine("directory: /etc/clusters, namespace: muster, image: i"));
+  EXPECT_TRUE(is_fine("secrets: {cluster: hub, namespace: n}"));
+  EXPECT_TRUE(is_fine("profiles: {cluster: hub, namespace: n, providers: f}"));
+  EXPECT_FALSE(is_fine("namespace: n"));
+  EXPECT_FALSE(is_fine("directory: d, secrets: {cluster: hub, namespace: n}"));
+  EXPECT_FALSE(is_fine("secrets: {cluster: nobody, namespace: n}"));
+}
 
 }  // namespace
 }  // namespace muster::config
