@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "apps/muster/bench.h"
+#include "apps/muster/cluster_rbac.h"
 #include "apps/muster/config.h"
 #include "apps/muster/pod_supervisor.h"
 #include "apps/muster/scenario.h"
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   muster::app::add_config(app);
   muster::app::add_serve(app);
   muster::cli::add_commands(app);
+  muster::app::add_cluster_rbac(app);
   try {
     app.parse(muster::cli::shielded({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {

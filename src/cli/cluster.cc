@@ -1,11 +1,12 @@
 // `muster cluster list|show|join|leave|cordon|uncordon|drain`.
+#include "cli/cluster.h"
+
 #include <fmt/format.h>
 
 #include "cli/cli.h"
 #include "cli/gpus.h"
 #include "cli/jobs.h"
 #include "cli/words.h"
-#include "config/node.h"
 
 namespace muster::cli {
 namespace {
@@ -24,7 +25,10 @@ Table cluster_table(const Session& session, const json::array& clusters) {
                                  {"NODES", true},
                                  {"JOBS", true},
                                  {"GPUS IDLE", false, true}};
-  if (session.is_wide()) columns.push_back({"LABELS"});
+  if (session.is_wide()) {
+    columns.push_back({"LABELS"});
+    columns.push_back({"REASON"});
+  }
   Table table(std::move(columns));
   for (const json::value& cluster : clusters) {
     const std::string health = text(cluster, "health");
@@ -35,7 +39,10 @@ Table cluster_table(const Session& session, const json::array& clusters) {
                              nodes_text(cluster),
                              text(cluster, "jobs"),
                              gpus_text(cluster)};
-    if (session.is_wide()) row.emplace_back(labels(members(cluster, "labels")));
+    if (session.is_wide()) {
+      row.emplace_back(labels(members(cluster, "labels")));
+      row.emplace_back(one_line(text(cluster, "reason")));
+    }
     table.add(std::move(row));
   }
   return table;
@@ -49,8 +56,11 @@ Result<int> list_clusters(Session& session) {
   const json::array& clusters = list(*answer, "clusters");
   session.print(cluster_table(session, clusters), clusters,
                 "no clusters; join one with `muster cluster join`");
+  session.warn(*answer);
   return exit_done;
 }
+
+}  // namespace
 
 void print_cluster(Session& session, const json::value& cluster) {
   if (session.is_data()) return session.print_data(cluster);
@@ -60,6 +70,8 @@ void print_cluster(Session& session, const json::value& cluster) {
   sheet.add("type", text(cluster, "type"));
   sheet.add("health", Cell(health, paint_of_health(health)));
   sheet.add("since", session.when(cluster, "health_since_ms"));
+  sheet.add("reason", text(cluster, "reason"));
+  if (truth(cluster, "leaving")) sheet.add("leaving", std::string("when its last job has ended"));
   sheet.add("nodes", text(cluster, "nodes"));
   sheet.add("usable", text(cluster, "nodes_usable"));
   sheet.add("jobs", text(cluster, "jobs"));
@@ -67,6 +79,8 @@ void print_cluster(Session& session, const json::value& cluster) {
   sheet.add("labels", labels(members(cluster, "labels")));
   session.out(sheet.to_text(session.color()));
 }
+
+namespace {
 
 Result<int> ask(Session& session, const std::string& method, const std::string& path) {
   const auto api = session.api();
@@ -77,60 +91,53 @@ Result<int> ask(Session& session, const std::string& method, const std::string& 
   return exit_done;
 }
 
-struct JoinOptions {
-  std::string file;
+struct LeaveOptions {
   std::string name;
-  std::string type;
-  std::optional<int> slots;
+  bool now = false;
+  bool no_wait = false;
+  bool force = false;
 };
 
-/// The file has one entry of the configuration's `clusters`.
-Result<json::value> spec_of(const Session& session, const JoinOptions& options) {
-  json::object spec;
-  if (!options.file.empty()) {
-    const auto content = session.host().read_file(options.file);
-    if (!content) return content.error();
-    const config::Parsed parsed = config::parse_yaml(*content);
-    if (config::has_errors(parsed.problems))
-      return invalid(config::to_text(parsed.problems.front(), options.file));
-    if (parsed.roots.size() != 1 || parsed.roots.front().kind != config::Node::Kind::Map)
-      return invalid(fmt::format("{}: expected one cluster: name, type and so on", options.file));
-    auto read = parse_json(config::to_json(parsed.roots.front()));
-    if (!read) return read.error();
-    spec = read->as_object();
+/// Until it has left, or the user has enough of waiting; it leaves all the same.
+Result<int> wait_until_left(Session& session, const LeaveOptions& options, json::value cluster) {
+  Api* api = *session.api();
+  std::string said;
+  while (true) {
+    const std::string jobs = text(cluster, "jobs");
+    std::string line =
+        fmt::format("cluster {} takes no new jobs; {} still {} there{}", options.name, jobs,
+                    jobs == "1" ? "runs" : "run", options.now ? " and will be moved" : "");
+    if (const std::string why = text(cluster, "reason"); !why.empty())
+      line += fmt::format("; it cannot be reached: {}", one_line(why));
+    if (line != said) session.note(line);
+    said = line;
+    if (options.no_wait) return exit_done;
+    if (session.host().interrupts() > 0) {
+      session.note(fmt::format("cluster {} leaves when they have ended", options.name));
+      return exit_interrupted;
+    }
+    session.host().sleep(seconds(1));
+    auto now = api->get(path_of(options.name));
+    if (!now && now.error().fault == Fault::NotFound) break;
+    if (!now) return now.error();
+    cluster = std::move(*now);
   }
-  if (!options.name.empty()) spec["name"] = options.name;
-  if (!options.type.empty()) spec["type"] = options.type;
-  if (options.slots) spec["slots"] = *options.slots;
-  if (!spec.contains("name") || !spec.contains("type"))
-    return invalid("a cluster needs a name and a type: muster cluster join NAME --type local");
-  return json::value(std::move(spec));
-}
-
-Result<int> join(Session& session, const JoinOptions& options) {
-  auto spec = spec_of(session, options);
-  if (!spec) return spec.error();
-  const auto api = session.api();
-  if (!api) return api.error();
-  const auto cluster = (*api)->post("/clusters", std::move(*spec));
-  if (!cluster) return cluster.error();
-  print_cluster(session, *cluster);
+  if (!session.is_data()) session.out(fmt::format("cluster {} left\n", options.name));
   return exit_done;
 }
 
-void add_join(CLI::App& cluster, const SharedHost& host) {
-  CLI::App* command = cluster.add_subcommand("join", "Join a cluster");
-  command->footer(
-      "Examples:\n"
-      "  muster cluster join here --type local --slots 4\n"
-      "  muster cluster join -f cluster.yaml      an entry as in `clusters` of the configuration");
-  const auto options = std::make_shared<JoinOptions>();
-  command->add_option("NAME", options->name, "what to call it");
-  command->add_option("--type", options->type, "local, simulated or kubernetes")
-      ->check(CLI::IsMember({"local", "simulated", "kubernetes"}));
-  command->add_option("--slots", options->slots, "artificial GPUs of a local cluster");
-  command->add_option("-f,--file", options->file, "the rest of its description, as YAML");
-  set_body(*command, host, [options](Session& session) { return join(session, *options); });
+Result<int> leave_cluster(Session& session, const LeaveOptions& options) {
+  const auto api = session.api();
+  if (!api) return api.error();
+  net::QueryPairs query;
+  if (options.force) query.emplace_back("force", "true");
+  if (options.now) query.emplace_back("now", "true");
+  const auto answer =
+      (*api)->send({.method = "DELETE", .path = path_of(options.name), .query = query});
+  if (!answer) return answer.error();
+  if (answer->is_object()) return wait_until_left(session, options, *answer);
+  if (!session.is_data()) session.out(fmt::format("cluster {} left\n", options.name));
+  return exit_done;
 }
 
 }  // namespace
@@ -148,7 +155,7 @@ void add_cluster(CLI::App& app, const SharedHost& host) {
   };
   add("show", "Show one cluster",
       [name](Session& session) { return ask(session, "GET", path_of(*name)); });
-  add_join(*cluster, host);
+  add_cluster_join(*cluster, host);
   for (const auto& [verb, help] :
        {std::pair("cordon", "No new jobs there; running ones stay"),
         std::pair("uncordon", "New jobs again"),
@@ -156,12 +163,15 @@ void add_cluster(CLI::App& app, const SharedHost& host) {
     add(verb, help, [name, last = std::string("/") + verb](Session& session) {
       return ask(session, "POST", path_of(*name) + last);
     });
-  const auto force = std::make_shared<bool>(false);
-  add("leave", "Leave a cluster", [name, force](Session& session) -> Result<int> {
-    const auto code = ask(session, "DELETE", path_of(*name) + (*force ? "?force=true" : ""));
-    if (code && !session.is_data()) session.out(fmt::format("cluster {} left\n", *name));
-    return code;
-  })->add_flag("--force", *force, "even while jobs run there");
+  const auto leave = std::make_shared<LeaveOptions>();
+  CLI::App* command = add("leave", "Leave a cluster when its jobs have ended",
+                          [name, leave](Session& session) -> Result<int> {
+                            leave->name = *name;
+                            return leave_cluster(session, *leave);
+                          });
+  command->add_flag("--now", leave->now, "do not wait for jobs: move them to other clusters");
+  command->add_flag("--no-wait", leave->no_wait, "return at once; it leaves by itself");
+  command->add_flag("--force", leave->force, "at once, and leave behind what runs there");
 }
 
 }  // namespace muster::cli

@@ -28,6 +28,11 @@ Layout Session::layout() const {
   return layout;
 }
 
+void Session::warn(const json::value& answer) const {
+  for (const json::value& warning : list(answer, "warnings"))
+    note(fmt::format("warning: {}", one_line(text(warning))));
+}
+
 void Session::print_data(const json::value& value) const {
   out(format_ == Format::Yaml ? yaml(value) : pretty_json(value));
 }
@@ -57,6 +62,10 @@ int exit_code_of(const Error& error) {
 }
 
 void set_body(CLI::App& command, const SharedHost& host, Body body) {
+  set_body(command, host, std::move(body), "--context");
+}
+
+void set_body(CLI::App& command, const SharedHost& host, Body body, const std::string& context) {
   struct Options {
     Wishes wishes;
     std::string format = "table";
@@ -71,7 +80,7 @@ void set_body(CLI::App& command, const SharedHost& host, Body body) {
       ->group(group);
   command.add_option("--token", options->wishes.token, "who is asking (MUSTER_TOKEN)")
       ->group(group);
-  command.add_option("--context", options->wishes.context, "server by its name in your contexts")
+  command.add_option(context, options->wishes.context, "server by its name in your contexts")
       ->group(group);
   const CLI::App* self = &command;
   command.callback([host, options, body = std::move(body), self] {

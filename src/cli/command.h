@@ -52,6 +52,8 @@ class Session {
   void out(std::string_view text) const { host_->out(text); }
   /// A line for people beside the output: "3 jobs cancelled".
   void note(std::string_view line) const { host_->err(std::string(line) + "\n"); }
+  /// What a list says it misses, on the standard error.
+  void warn(const json::value& answer) const;
   /// As JSON or YAML, by the format.
   void print_data(const json::value& value) const;
   /// A table, or what it was made of; without rows `nothing` is said.
@@ -72,6 +74,9 @@ using SharedHost = std::shared_ptr<const Host>;
 
 /// Makes a leaf of the tree of commands do something. Ends other than 0 leave as CLI::RuntimeError.
 void set_body(CLI::App& command, const SharedHost& host, Body body);
+/// The same with another name for --context, which says which server: for the one command that has
+/// that word for something else.
+void set_body(CLI::App& command, const SharedHost& host, Body body, const std::string& context);
 
 /// A noun with verbs; its plural is `NOUN list`.
 CLI::App* add_noun(CLI::App& app, const std::string& noun, const std::string& help);

@@ -70,6 +70,7 @@ Result<int> list_nodes(Session& session, const Options& options) {
     if (!answer) return answer.error();
     const json::array& page = list(*answer, "nodes");
     nodes.insert(nodes.end(), page.begin(), page.end());
+    if (cursor.empty()) session.warn(*answer);
     cursor = text(*answer, "next");
   } while (!cursor.empty() && nodes.size() < limit);
   session.print(node_table(session, nodes), nodes, "no nodes");

@@ -41,6 +41,7 @@ Result<int> list_pools(Session& session) {
       table,
       json::object{{"pools", list(*pools, "pools")}, {"fleet_pools", list(*fleet, "fleet_pools")}},
       "no pools");
+  session.warn(*pools);
   return exit_done;
 }
 

@@ -533,4 +533,10 @@ std::string score_table(const World& world, std::span<const ClusterScore> rows,
   return text;
 }
 
+std::string unreachable_text(std::string_view cluster, Duration since, std::string_view why) {
+  return fmt::format(
+      "cluster {} cannot be reached since {}{}{}; what is shown of it was seen before", cluster,
+      rough(since), why.empty() ? "" : ": ", why);
+}
+
 }  // namespace muster::view

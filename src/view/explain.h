@@ -31,6 +31,8 @@ std::string sentence(const model::Decision& decision, Time now);
 std::string sentence(const sched::World& world, const sched::SubmitAnswer& answer, Time now);
 std::string sentence(const sched::World& world, const sched::QuotaAsk& ask,
                      const sched::QuotaAnswer& answer);
+/// Of a cluster that cannot be reached; `why` may be empty.
+std::string unreachable_text(std::string_view cluster, Duration since, std::string_view why);
 /// The table that chose a cluster: a head, then one line a row, columns aligned.
 std::string score_table(const sched::World& world, std::span<const sched::ClusterScore> rows,
                         const sched::ClusterWeights& weights);

@@ -321,7 +321,7 @@ std::string_view admission_text(model::Admission admission) {
   return "";
 }
 
-json::object cluster_object(const World& world, ClusterId id, const ClusterTypes& types) {
+json::object cluster_object(const World& world, ClusterId id, const ClusterNotes& notes) {
   const Cluster& cluster = world.fleet.cluster(id);
   struct Gpus {
     std::int64_t total = 0;
@@ -357,8 +357,11 @@ json::object cluster_object(const World& world, ClusterId id, const ClusterTypes
                    {"gpus", std::move(by_type)},
                    {"labels", std::move(labels)},
                    {"admission", admission_text(cluster.spec.admission)}};
-  const auto type = types.find(cluster.spec.name);
-  if (type != types.end()) out["type"] = type->second;
+  const auto found = notes.find(cluster.spec.name);
+  const ClusterNote note = found == notes.end() ? ClusterNote{} : found->second;
+  if (!note.type.empty()) out["type"] = note.type;
+  out["reason"] = note.problem.empty() ? json::value(nullptr) : json::value(note.problem);
+  out["leaving"] = note.is_leaving;
   return out;
 }
 
@@ -573,14 +576,26 @@ std::string queue_usage_json(const World& world, QueueId queue, const Capacity& 
                                       {"users", std::move(rows)}});
 }
 
-std::string cluster_json(const World& world, ClusterId cluster, const ClusterTypes& types) {
-  return json::serialize(cluster_object(world, cluster, types));
+std::string cluster_json(const World& world, ClusterId cluster, const ClusterNotes& notes) {
+  return json::serialize(cluster_object(world, cluster, notes));
 }
 
-std::string clusters_json(const World& world, const ClusterTypes& types) {
+std::string clusters_json(const World& world, const ClusterNotes& notes) {
   json::array list;
   for (const ClusterId id : world.fleet.by_name()) {
-    if (world.fleet.cluster(id).joined) list.push_back(cluster_object(world, id, types));
+    if (world.fleet.cluster(id).joined) list.push_back(cluster_object(world, id, notes));
+  }
+  return json::serialize(list);
+}
+
+std::string unreachable_json(const World& world, const ClusterNotes& notes, Time now) {
+  json::array list;
+  for (const ClusterId id : world.fleet.by_name()) {
+    const Cluster& cluster = world.fleet.cluster(id);
+    if (!cluster.joined || cluster.health != model::Health::Unreachable) continue;
+    const auto note = notes.find(cluster.spec.name);
+    list.emplace_back(unreachable_text(cluster.spec.name, now - cluster.health_since,
+                                       note == notes.end() ? "" : note->second.problem));
   }
   return json::serialize(list);
 }

@@ -60,12 +60,20 @@ std::string queue_json(const sched::World& world, sched::QueueId queue,
 /// and that are active, and the users of the active ones. Looks at every active job once.
 std::string queue_usage_json(const sched::World& world, sched::QueueId queue,
                              const sched::Capacity& capacity);
-/// Types of clusters ("local") by name: the engine does not know them.
-using ClusterTypes = std::map<std::string, std::string, std::less<>>;
+/// What the engine does not know of a cluster.
+struct ClusterNote {
+  std::string type;     // "local"
+  std::string problem;  // why it cannot be reached; "" while it can
+  bool is_leaving = false;
+};
+using ClusterNotes = std::map<std::string, ClusterNote, std::less<>>;
 /// An array of all clusters that are joined, in the order of their names.
-std::string clusters_json(const sched::World& world, const ClusterTypes& types = {});
+std::string clusters_json(const sched::World& world, const ClusterNotes& notes = {});
 std::string cluster_json(const sched::World& world, sched::ClusterId cluster,
-                         const ClusterTypes& types = {});
+                         const ClusterNotes& notes = {});
+/// An array of sentences: of each joined cluster that cannot be reached, as what is listed of it is
+/// what was seen last.
+std::string unreachable_json(const sched::World& world, const ClusterNotes& notes, Time now);
 std::string decisions_json(std::span<const model::Decision> decisions, Time now);
 std::string scores_json(const sched::World& world, std::span<const sched::ClusterScore> rows,
                         const sched::ClusterWeights& weights);

@@ -145,7 +145,8 @@ TEST_F(Json, AClusterSaysWhatPeopleAllowIt) {
   spec.admission = model::Admission::Draining;
   tell(model::ClusterSet{spec});
   const json::object a =
-      json::parse(cluster_json(world, world.fleet.find_cluster("a"), {{"a", "local"}})).as_object();
+      json::parse(cluster_json(world, world.fleet.find_cluster("a"), {{"a", {.type = "local"}}}))
+          .as_object();
   EXPECT_EQ(a.at("admission"), "draining");
   EXPECT_EQ(a.at("type"), "local");
 }

@@ -15,6 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+import rbac  # noqa: E402
 from audit import creations, keep_audit_log  # noqa: E402
 from binaries import KUBERNETES, Missing  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
@@ -23,20 +24,6 @@ from processes import free_port  # noqa: E402
 
 BINARY = ""
 CLUSTER = None
-
-
-# What docs/kubernetes.md says Muster needs, and no more.
-EVERYWHERE = [
-    {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
-    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"],
-     "verbs": ["create", "get"]}]
-IN_NAMESPACE = [
-    {"apiGroups": ["batch"], "resources": ["jobs"],
-     "verbs": ["create", "list", "watch", "deletecollection"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "deletecollection"]},
-    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["services", "secrets"],
-     "verbs": ["create", "deletecollection"]}]
 
 
 def start_cluster(version):
@@ -234,20 +221,8 @@ pools:
 class OtherServers(WithCluster):
     """Servers that may less, or cannot reach it."""
 
-    def allow(self, rules, path, kind, name):
-        """Gives the user `nobody` these rights."""
-        group = {"apiVersion": "rbac.authorization.k8s.io/v1"}
-        base = f"/apis/rbac.authorization.k8s.io/v1/{path}{kind.lower()}"
-        CLUSTER.create(base + "s", {**group, "kind": kind, "metadata": {"name": name},
-                                    "rules": rules})
-        CLUSTER.create(base + "bindings", {
-            **group, "kind": kind + "Binding", "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
-            "subjects": [{"kind": "User", "name": "nobody"}]})
-
     def test_the_documented_permissions_are_enough(self):
-        self.allow(EVERYWHERE, "", "ClusterRole", self.namespace)
-        self.allow(IN_NAMESPACE, f"namespaces/{self.namespace}/", "Role", "muster")
+        rbac.grant(BINARY, CLUSTER, self.namespace, "--user", "nobody")
         self.start_server(CLUSTER.write_kubeconfig(
             "nobody.kubeconfig", user={"token": "token-of-nobody"}))
         job = self.gang("true")
@@ -259,12 +234,17 @@ class OtherServers(WithCluster):
             pod["metadata"]["annotations"]["muster.dev/job-id"] != job for pod in self.pods()))
 
     def test_a_cluster_whose_jobs_may_not_be_seen_takes_no_work(self):
-        self.allow(EVERYWHERE, "", "ClusterRole", self.namespace)
+        made = rbac.manifest(BINARY, self.namespace, "--user", "nobody")
+        in_namespace = [one for one in made if "namespace" in one["metadata"]]
+        for one in made:
+            if one not in in_namespace:
+                rbac.create(CLUSTER, one)
         self.start_server(CLUSTER.write_kubeconfig(
             "blind.kubeconfig", user={"token": "token-of-nobody"}))
         self.wait("it is said to be unreachable",
                   lambda: "unreachable" in self.muster("clusters").lower())
-        self.allow(IN_NAMESPACE, f"namespaces/{self.namespace}/", "Role", "muster")
+        for one in in_namespace:
+            rbac.create(CLUSTER, one)
         job = self.gang("true")
         self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
 

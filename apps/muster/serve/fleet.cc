@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "apps/muster/serve/pod_defaults.h"
+#include "clusters/absent_cluster.h"
 #include "clusters/kubernetes/kubernetes_cluster.h"
 #include "clusters/local/local_cluster.h"
 #include "clusters/local/this_machine.h"
 #include "clusters/simulated/simulated_cluster.h"
-#include "kube/kubeconfig.h"
 
 namespace muster::app {
 namespace {
@@ -34,19 +34,10 @@ Result<std::unique_ptr<ports::Cluster>> as_cluster(Result<std::unique_ptr<Kind>>
   return std::unique_ptr<ports::Cluster>(std::move(*opened));
 }
 
-Result<clusters::KubernetesOptions> kubernetes_options(const config::Config& config,
-                                                       const config::Cluster& cluster) {
-  const auto file = kube::load_kubeconfig(cluster.kubeconfig.value_or(""));
-  if (!file) return Error{file.error().fault, "kubeconfig: " + file.error().message};
-  auto access = kube::access_of(*file, cluster.context.value_or(""));
-  if (!access) return Error{access.error().fault, "context: " + access.error().message};
-  clusters::KubernetesOptions options;
-  options.name = cluster.name;
-  options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
-  options.book.start_retry_pause = config.scheduling.start_retry_pause;
-  put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
-  options.access = std::move(*access);
-  return options;
+/// "" for kinds that are not reached over the network.
+std::string reached_by(const config::Cluster& cluster, const Accesses& accesses) {
+  const auto found = accesses.find(cluster.name);
+  return found == accesses.end() ? "" : fingerprint(found->second);
 }
 
 }  // namespace
@@ -74,31 +65,50 @@ Duration ready_limit_of(const config::Config& config) {
   return longest + to_make_and_to_say;
 }
 
-Status Fleet::open(const config::Config& config) {
+Status Fleet::open(const config::Config& config, const Accesses& accesses) {
   for (const config::Cluster& cluster : config.clusters) {
-    if (clusters_.contains(cluster.name)) continue;
-    auto opened = open_one(config, cluster);
-    if (!opened)
-      return Error{opened.error().fault,
-                   fmt::format("cluster {}: {}", cluster.name, opened.error().message)};
+    const std::string way = reached_by(cluster, accesses);
+    const auto known = clusters_.find(cluster.name);
+    if (known != clusters_.end() && known->second.reached_by == way) continue;
+    Opened opened{nullptr, known == clusters_.end() ? cluster : known->second.made_of, way};
+    const auto access = accesses.find(cluster.name);
+    if (access != accesses.end()) {
+      opened.cluster = open_kubernetes(config, opened.made_of, access->second);
+    } else {
+      auto here = open_here(cluster);
+      if (!here)
+        return Error{here.error().fault,
+                     fmt::format("cluster {}: {}", cluster.name, here.error().message)};
+      opened.cluster = std::move(*here);
+    }
     {
       const std::lock_guard lock(commands_mutex_);
-      commands_[cluster.name] = dynamic_cast<ports::PodCommands*>(opened->get());
+      commands_[cluster.name] = dynamic_cast<ports::PodCommands*>(opened.cluster.get());
     }
-    clusters_[cluster.name] = std::move(*opened);
+    if (known != clusters_.end()) replaced_.push_back(std::move(known->second.cluster));
+    clusters_[cluster.name] = std::move(opened);
   }
   return Ok{};
 }
 
+bool Fleet::is_up_to_date(const config::Config& config, const Accesses& accesses) const {
+  return config.clusters.size() == clusters_.size() &&
+         std::all_of(config.clusters.begin(), config.clusters.end(), [&](const auto& cluster) {
+           const auto known = clusters_.find(cluster.name);
+           return known != clusters_.end() &&
+                  known->second.reached_by == reached_by(cluster, accesses);
+         });
+}
+
 std::vector<std::unique_ptr<ports::Cluster>> Fleet::take_gone(const config::Config& config) {
-  std::vector<std::unique_ptr<ports::Cluster>> gone;
+  std::vector<std::unique_ptr<ports::Cluster>> gone = std::exchange(replaced_, {});
   for (auto it = clusters_.begin(); it != clusters_.end();) {
     const bool stays = std::any_of(config.clusters.begin(), config.clusters.end(),
                                    [&](const auto& cluster) { return cluster.name == it->first; });
     if (!stays) {
       const std::lock_guard lock(commands_mutex_);
       commands_.erase(it->first);
-      gone.push_back(std::move(it->second));
+      gone.push_back(std::move(it->second.cluster));
     }
     it = stays ? std::next(it) : clusters_.erase(it);
   }
@@ -107,7 +117,7 @@ std::vector<std::unique_ptr<ports::Cluster>> Fleet::take_gone(const config::Conf
 
 std::map<std::string, ports::Cluster*> Fleet::clusters() const {
   std::map<std::string, ports::Cluster*> all;
-  for (const auto& [name, cluster] : clusters_) all[name] = cluster.get();
+  for (const auto& [name, cluster] : clusters_) all[name] = cluster.cluster.get();
   return all;
 }
 
@@ -125,8 +135,7 @@ Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
   return it->second->run(command, std::move(callbacks));
 }
 
-Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& config,
-                                                        const config::Cluster& cluster) const {
+Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Cluster& cluster) const {
   const std::string place = data_dir_ + "/clusters/" + cluster.name;
   switch (cluster.type) {
     case config::ClusterType::Local: {
@@ -159,12 +168,28 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_one(const config::Config& co
     case config::ClusterType::Kubernetes:
       break;
   }
-  auto options = kubernetes_options(config, cluster);
-  if (!options) return options.error();
-  options->objects.server = self_.server;
-  options->objects.epoch = self_.epoch;
-  return as_cluster(clusters::KubernetesCluster::open(
-      std::move(*options), {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes}));
+  return invalid("nobody said how it is reached");
+}
+
+std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& config,
+                                                       const config::Cluster& cluster,
+                                                       const Result<kube::Access>& access) const {
+  const auto absent = [&](const Error& why) {
+    return std::make_unique<clusters::AbsentCluster>(cluster.name, why.message, ports_.inbox);
+  };
+  if (!access) return absent(access.error());
+  clusters::KubernetesOptions options;
+  options.name = cluster.name;
+  options.access = *access;
+  options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
+  options.book.start_retry_pause = config.scheduling.start_retry_pause;
+  put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
+  options.objects.server = self_.server;
+  options.objects.epoch = self_.epoch;
+  auto opened = clusters::KubernetesCluster::open(
+      std::move(options), {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes});
+  if (!opened) return absent(opened.error());
+  return std::move(*opened);
 }
 
 }  // namespace muster::app

@@ -1,7 +1,7 @@
 // The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated,
 // kubernetes.
 //
-// Thread contract: one thread, the one that serves signals; run_in_pod from any.
+// Thread contract: the caller's lock; run_in_pod from any thread without it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/muster/serve/cluster_access.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "config/config.h"
@@ -40,9 +41,14 @@ class Fleet {
   Fleet(std::string data_dir, Self self, Ports ports)
       : data_dir_(std::move(data_dir)), self_(std::move(self)), ports_(ports) {}
 
-  /// Opens those of the configuration that are not open. Errors name the cluster.
-  Status open(const config::Config& config);
-  /// Those that are open but not in the configuration: to be dropped when the loop has let go.
+  /// Opens those of the configuration that are not open, and again those that are reached otherwise
+  /// than when they were opened. A Kubernetes cluster whose access is an error is open and says so;
+  /// errors name the cluster and are of this machine.
+  Status open(const config::Config& config, const Accesses& accesses);
+  /// Whether open() would change anything.
+  bool is_up_to_date(const config::Config& config, const Accesses& accesses) const;
+  /// Those that are open but not in the configuration, and those that were opened again: to be
+  /// dropped when the loop has let go.
   std::vector<std::unique_ptr<ports::Cluster>> take_gone(const config::Config& config);
   std::map<std::string, ports::Cluster*> clusters() const;
   /// Conflict if clusters of that kind run no commands.
@@ -51,13 +57,21 @@ class Fleet {
       ports::PodCommandCallbacks callbacks);
 
  private:
-  Result<std::unique_ptr<ports::Cluster>> open_one(const config::Config& config,
-                                                   const config::Cluster& cluster) const;
+  struct Opened {
+    std::unique_ptr<ports::Cluster> cluster;
+    config::Cluster made_of;
+    std::string reached_by;  // fingerprint of its access; "" for other kinds
+  };
+  Result<std::unique_ptr<ports::Cluster>> open_here(const config::Cluster& cluster) const;
+  std::unique_ptr<ports::Cluster> open_kubernetes(const config::Config& config,
+                                                  const config::Cluster& cluster,
+                                                  const Result<kube::Access>& access) const;
 
   const std::string data_dir_;
   const Self self_;
   Ports ports_;
-  std::map<std::string, std::unique_ptr<ports::Cluster>> clusters_;
+  std::map<std::string, Opened> clusters_;
+  std::vector<std::unique_ptr<ports::Cluster>> replaced_;
   std::mutex commands_mutex_;
   std::map<std::string, ports::PodCommands*> commands_;  // null: cannot; guarded by commands_mutex_
 };

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "auth/private_file.h"
 
 namespace muster::app {
 
@@ -41,18 +42,17 @@ Status JoinedClusters::remove(const std::string& name) {
 Status JoinedClusters::write(std::vector<config::Cluster> clusters) {
   config::Config all;
   all.clusters = clusters;
-  {
-    std::ofstream out(file_ + ".new", std::ios::binary);
-    out << config::to_yaml(all);
-    out.flush();
-    if (!out) return Error{Fault::Unavailable, fmt::format("cannot write {}.new", file_)};
-  }
-  std::error_code wrong;
-  std::filesystem::rename(file_ + ".new", file_, wrong);
-  if (wrong)
-    return Error{Fault::Unavailable, fmt::format("cannot write {}: {}", file_, wrong.message())};
+  if (Status written = auth::write_private_file(file_, config::to_yaml(all)); !written)
+    return written;
   clusters_ = std::move(clusters);
   return Ok{};
+}
+
+const config::Cluster* JoinedClusters::find(const std::string& name) const {
+  const auto found =
+      std::find_if(clusters_.begin(), clusters_.end(),
+                   [&](const config::Cluster& cluster) { return cluster.name == name; });
+  return found == clusters_.end() ? nullptr : &*found;
 }
 
 config::Config JoinedClusters::with(config::Config config) const {

@@ -10,12 +10,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "apps/muster/serve/settings.h"
 #include "auth/identity.h"
+#include "auth/private_file.h"
 #include "clusters/clock.h"
 #include "config/config_diff.h"
 #include "store/file_log_store.h"
@@ -25,7 +26,6 @@
 namespace muster::app {
 namespace {
 
-constexpr std::string_view version = "0.1.0";
 constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
 constexpr std::chrono::seconds house_pause{60};
@@ -39,35 +39,6 @@ constexpr int snapshot_nice = 10;
 std::string system_user() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry == nullptr ? "" : entry->pw_name;
-}
-
-/// For commands that bring none: of its own, or of one of its pools.
-bool has_image(const config::Config& config, const config::Cluster& cluster) {
-  const auto of = [](const std::optional<config::PodDefaults>& pod) {
-    return pod && !pod->image.empty();
-  };
-  return cluster.image || of(cluster.pod) ||
-         std::any_of(config.pools.begin(), config.pools.end(), [&](const config::Pool& pool) {
-           return pool.cluster == cluster.name && of(pool.pod);
-         });
-}
-
-std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
-  api::Settings settings;
-  settings.version = version;
-  settings.default_queue = config.defaults.queue;
-  settings.default_priority = config.defaults.priority;
-  settings.jobs_per_submit = static_cast<std::size_t>(config.limits.jobs_per_submit);
-  settings.request_bytes = static_cast<std::size_t>(config.limits.request_bytes.v);
-  settings.waiting_jobs = config.limits.waiting_jobs;
-  for (const config::Cluster& cluster : config.clusters) {
-    settings.clusters.push_back(cluster.name);
-    if (cluster.type == config::ClusterType::Local)
-      settings.without_containers.push_back(cluster.name);
-    if (cluster.type == config::ClusterType::Kubernetes && !has_image(config, cluster))
-      settings.without_image.push_back(cluster.name);
-  }
-  return std::make_shared<const api::Settings>(std::move(settings));
 }
 
 /// As many descriptors as may be: every client of an event stream has one. Returns how many it were
@@ -112,13 +83,14 @@ Status Server::start() {
   make_snapshots();
   make_runner();
   if (Status status = listen(); !status) return status;
-  settings_ = settings_of(joined_->with(config_));  // nobody asks yet
+  settings_ = settings_of(everything());  // nobody asks yet
   const auto identity = store_->identity();
   if (!identity) return identity.error();
   fleet_ = std::make_unique<Fleet>(data_dir_,
                                    Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
                                    Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_});
-  if (Status status = fleet_->open(joined_->with(config_)); !status) return status;
+  const config::Config first = everything();
+  if (Status status = fleet_->open(first, accesses_of(first)); !status) return status;
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
   if (!begun) return begun;
@@ -128,6 +100,7 @@ Status Server::start() {
   gate_.open(api::guard(router_, *backend_));
   watch_parts();
   housekeeper_ = std::thread([this] { keep_house(); });
+  cluster_keeper_ = std::thread([this] { keep_clusters(); });
   return Ok{};
 }
 
@@ -145,9 +118,12 @@ Status Server::open_data() {
                  fmt::format("data_dir: another server uses {}; stop it or name another folder "
                              "with --data-dir",
                              data_dir_)};
-  auto joined = JoinedClusters::open(data_dir_ + "/joined.yaml");
-  if (!joined) return joined.error();
-  joined_ = std::move(*joined);
+  for (const auto& [list, name] : {std::pair(&joined_, "joined"), std::pair(&found_, "found"),
+                                   std::pair(&leaving_, "leaving")}) {
+    auto opened = JoinedClusters::open(fmt::format("{}/{}.yaml", data_dir_, name));
+    if (!opened) return opened.error();
+    *list = std::move(*opened);
+  }
   return Ok{};
 }
 
@@ -283,21 +259,16 @@ std::vector<model::EventBody> Server::first_events(const sched::World& world) co
     const sched::QueueId id = world.quota.find(spec.name);
     is_known = is_known && !id.is_none();
   }
-  const config::Config now = joined_->with(config_);
+  const config::Config now = everything();
   events = is_known ? config::diff(applied.config, now).events : config::events_of(now);
   api::keep_admissions(world, events);
   return events;
 }
 
 void Server::remember_config() const {
-  const std::string file = applied_file(data_dir_);
-  {
-    std::ofstream out(file + ".new", std::ios::binary);
-    out << config::to_yaml(joined_->with(config_));
-  }
-  std::error_code wrong;
-  std::filesystem::rename(file + ".new", file, wrong);
-  if (wrong) log_.warn(fmt::format("cannot write {}: {}", file, wrong.message()));
+  const Status written =
+      auth::write_private_file(applied_file(data_dir_), config::to_yaml(everything()));
+  if (!written) log_.warn(written.error().message);
 }
 
 void Server::make_api() {
@@ -359,10 +330,11 @@ void Server::add_live_routes() {
   };
   const auto all_clusters = [this] {
     const std::lock_guard lock(config_mutex_);
-    return std::make_shared<const config::Config>(joined_->with(config_));
+    return std::make_shared<const config::Config>(everything());
   };
   read_parts_ = std::make_unique<api::ReadParts>(
-      api::ReadParts{runner_->reads(), scores_, all_clusters, job_json, clusters::wall_now});
+      api::ReadParts{runner_->reads(), scores_, all_clusters, job_json, clusters::wall_now,
+                     [this] { return notes(); }});
   admin_parts_ = std::make_unique<api::AdminParts>(admin_parts());
   exec_parts_ = std::make_unique<api::ExecParts>(
       api::ExecParts{.requests = runner_->requests(),
@@ -382,52 +354,36 @@ api::Work Server::work() {
 }
 
 api::AdminParts Server::admin_parts() {
-  return {.reads = runner_->reads(),
-          .requests = runner_->requests(),
-          .tokens = *tokens_,
-          .clock = clusters::wall_now,
-          .work = work(),
-          .config = [this] { return loaded(); },
-          .read_config_file = [this]() -> Result<std::string> {
-            std::ifstream in(file_, std::ios::binary);
-            if (!in)
-              return invalid(
-                  "the server was started without a configuration file; start it with "
-                  "--config FILE to reload");
-            std::ostringstream text;
-            text << in.rdbuf();
-            return text.str();
-          },
-          .reload = [this](const config::Config& config,
-                           const config::Diff&) { return take_over(config); },
-          .join_cluster = [this](const config::Cluster& cluster) -> Status {
-            const std::lock_guard lock(config_mutex_);
-            if (Status kept = joined_->add(cluster); !kept) return kept;
-            return follow_clusters();
-          },
-          .leave_cluster = [this](const std::string& name) -> Status {
-            const std::lock_guard lock(config_mutex_);
-            if (Status gone = joined_->remove(name); !gone) return gone;
-            return follow_clusters();
-          }};
+  return {
+      .reads = runner_->reads(),
+      .requests = runner_->requests(),
+      .tokens = *tokens_,
+      .clock = clusters::wall_now,
+      .work = work(),
+      .config = [this] { return loaded(); },
+      .read_config_file = [this]() -> Result<std::string> {
+        std::ifstream in(file_, std::ios::binary);
+        if (!in)
+          return invalid(
+              "the server was started without a configuration file; start it with "
+              "--config FILE to reload");
+        std::ostringstream text;
+        text << in.rdbuf();
+        return text.str();
+      },
+      .reload = [this](const config::Config& config,
+                       const config::Diff&) { return take_over(config); },
+      .join_cluster = [this](const config::Cluster& cluster) { return join_cluster(cluster); },
+      .leave_cluster = [this](const std::string& name) { return forget_cluster(name); },
+      .begin_leave = [this](const std::string& name) { return begin_leave(name); },
+      .check_cluster = [this](const config::Cluster& cluster) { return check_cluster(cluster); },
+      .may_leave = [this](const std::string& name) { return may_leave(name); },
+      .notes = [this] { return notes(); }};
 }
 
 api::LoadedConfig Server::loaded() const {
   const std::lock_guard lock(config_mutex_);
   return {std::make_shared<const config::Config>(config_), file_, loaded_};
-}
-
-/// Opens and drops clusters as the configuration has them now. Under the lock.
-Status Server::follow_clusters() {
-  const config::Config now = joined_->with(config_);
-  if (Status status = fleet_->open(now); !status) return status;
-  const std::shared_ptr gone =
-      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(now));
-  runner_->reload(policy_of(now), fleet_->clusters(), [gone] { gone->clear(); });
-  remember_config();
-  const std::lock_guard settings_lock(settings_mutex_);
-  settings_ = settings_of(now);
-  return Ok{};
 }
 
 /// The books have it; now clusters, policy and certificates.
@@ -474,19 +430,13 @@ Status Server::reload(const config::Config& config) {
   }
   for (const std::string& line : diff.lines) log_.info("reload: " + line);
   for (const std::string& line : diff.restart) log_.warn("reload: needs a restart: " + line);
-  std::promise<Status> written;
-  const control::Request request{
-      [events = diff.events](const sched::World& world, Time) -> Result<control::Asked> {
+  const Status written =
+      ask_loop([events = diff.events](const sched::World& world, Time) -> Result<control::Asked> {
         control::Asked asked{.events = events};
         api::keep_admissions(world, asked.events);
         return asked;
-      },
-      [&written](const Result<control::Answer>& answer) {
-        written.set_value(answer ? Status(Ok{}) : Status(answer.error()));
-      }};
-  if (runner_->requests().put(request) != control::Requests::Put::Taken)
-    return Error{Fault::Unavailable, "the loop takes no changes now; send the signal again later"};
-  if (Status status = written.get_future().get(); !status) return status;
+      });
+  if (!written) return written;
   return take_over(config);
 }
 
@@ -542,6 +492,7 @@ void Server::stop() {
   }
   house_changed_.notify_all();
   if (housekeeper_.joinable()) housekeeper_.join();
+  if (cluster_keeper_.joinable()) cluster_keeper_.join();
   if (http_) http_->stop();
   if (submitter_) submitter_->stop();
   if (runner_) runner_->stop();

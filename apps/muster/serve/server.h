@@ -6,11 +6,15 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "api/log.h"
 #include "api/metrics.h"
@@ -21,6 +25,7 @@
 #include "api/rest/read_routes.h"
 #include "api/rest/workers.h"
 #include "api/timed_store.h"
+#include "apps/muster/serve/cluster_sources.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
 #include "apps/muster/serve/joined.h"
@@ -71,7 +76,27 @@ class Server {
   api::AdminParts admin_parts();
   api::LoadedConfig loaded() const;
   Status take_over(const config::Config& config);
-  Status follow_clusters();
+
+  // clusters: server_clusters.cc; those that say so under config_mutex_
+  config::Config everything() const;                         // under the lock
+  Accesses accesses_of(const config::Config& config) const;  // under the lock
+  Status follow_clusters();                                  // under the lock
+  view::ClusterNotes notes() const;
+  Result<api::ClusterCheck> check_cluster(const config::Cluster& cluster) const;
+  Status join_cluster(const config::Cluster& cluster);
+  Status may_leave(const std::string& name) const;
+  Status begin_leave(const std::string& name);
+  Status forget_cluster(const std::string& name);
+  void keep_clusters();
+  void keep_clusters_once();
+  void take_sighting(const Sighting& seen);
+  void follow_found(const config::Cluster& cluster);
+  void lose_found(const config::Cluster& cluster);
+  void end_leaves();
+  void find_duplicates(const config::Config& now);  // under the lock
+  void say_health();                                // under the lock
+  void say_problems(const std::vector<std::string>& problems);
+  Status ask_loop(std::function<Result<control::Asked>(const sched::World&, Time)> ask);
   Status listen();
   void keep_house();
   void retain_rows(const config::Retention& keep);
@@ -92,7 +117,16 @@ class Server {
   std::unique_ptr<auth::Tokens> tokens_;
   std::string local_user_;  // "" where everybody needs a token
   std::string first_token_file_;
-  std::optional<JoinedClusters> joined_;
+  std::optional<JoinedClusters> joined_;   // through the API
+  std::optional<JoinedClusters> found_;    // at a source
+  std::optional<JoinedClusters> leaving_;  // until their last job has ended
+  ClusterSources sources_;
+  mutable AccessReader access_reader_{
+      [this](const config::SecretRef& ref) { return sources_.secret(ref); }};
+  std::map<std::string, std::pair<std::string, std::string>>
+      duplicates_;  // the way it is reached, and whose cluster that is
+  std::map<std::string, std::string> said_health_;
+  std::set<std::string> said_problems_;  // of the keeper's thread
   api::Metrics metrics_;
   api::PlacementScores scores_;
   std::unique_ptr<ports::Store> opened_store_;
@@ -123,6 +157,7 @@ class Server {
   bool stopping_ = false;
   bool house_due_ = false;  // a snapshot was proven: the journal may be trimmed
   std::thread housekeeper_;
+  std::thread cluster_keeper_;
 };
 
 }  // namespace muster::app

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/rest/call.h"
 #include "auth/tokens.h"
@@ -21,6 +22,7 @@
 #include "control/reads.h"
 #include "control/requests.h"
 #include "net/router.h"
+#include "view/json.h"
 
 namespace muster::api {
 
@@ -28,6 +30,17 @@ struct LoadedConfig {
   std::shared_ptr<const config::Config> config;
   std::string path;  // "" without a file
   Time loaded;
+};
+
+/// What is found of a cluster before it is joined.
+struct ClusterCheck {
+  std::string problem = {};  // why it cannot be reached; "": it can
+  std::string version = {};
+  std::string user = {};                  // as whom the server is known there
+  std::string same_as = {};               // the joined cluster that it is, under another name
+  std::vector<std::string> missing = {};  // permissions without which it cannot be used
+  std::vector<std::string> wanted = {};   // and without which it works less well
+  std::string rbac = {};                  // the rules that grant them, as YAML
 };
 
 struct AdminParts {
@@ -48,12 +61,24 @@ struct AdminParts {
   /// Joins a cluster that is in no configuration file, for good.
   std::function<Status(const config::Cluster&)> join_cluster;
   std::function<Status(const std::string& name)> leave_cluster;
+  /// From now on it leaves when its last job has ended, also over restarts.
+  std::function<Status(const std::string& name)> begin_leave;
+
+  // Before the books have it, by `work`.
+  /// Talks to the cluster. Invalid when what was sent may not be joined at all.
+  std::function<Result<ClusterCheck>(const config::Cluster&)> check_cluster;
+  /// Conflict if it stands in the configuration file.
+  std::function<Status(const std::string& name)> may_leave;
+
+  /// What is known of clusters beyond the engine. From any thread.
+  std::function<view::ClusterNotes()> notes;
 };
 
 /// Under /api/muster/v1. `parts` must outlive the router's server.
 void add_admin_routes(net::Router& router, const AdminParts& parts);
 
 /// Parts of it, each in a file of its own.
+void add_cluster_routes(net::Router& router, const AdminParts& parts);
 void add_token_routes(net::Router& router, const AdminParts& parts);
 void add_config_routes(net::Router& router, const AdminParts& parts);
 

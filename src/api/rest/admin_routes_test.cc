@@ -19,6 +19,8 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
   std::string file = "queues: [{name: q, weight: 3}]";
   std::vector<std::string> joined;
   std::vector<std::string> left;
+  ClusterCheck check;
+  view::ClusterNotes notes;
   bool busy = false;
 
   AdminParts parts{reads,
@@ -42,7 +44,17 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
                    [this](const std::string& name) -> Status {
                      left.push_back(name);
                      return Ok{};
-                   }};
+                   },
+                   [this](const std::string& name) -> Status {
+                     notes[name].is_leaving = true;
+                     return Ok{};
+                   },
+                   [this](const config::Cluster&) -> Result<ClusterCheck> { return check; },
+                   [](const std::string& name) -> Status {
+                     if (name != "of-the-file") return Ok{};
+                     return Error{Fault::Conflict, "cluster: stands in the configuration file"};
+                   },
+                   [this] { return notes; }};
 
   AdminRoutes() {
     tell(model::ClusterSet{{"a", {{"site", "x"}}, {}, minutes(7)}});
@@ -168,10 +180,25 @@ TEST_F(AdminRoutes, ACordonChangesNothingElseOfTheCluster) {
   EXPECT_EQ(audit.back().verb, "uncordon");
 }
 
-TEST_F(AdminRoutes, AClusterWithJobsLeavesOnlyByForce) {
+TEST_F(AdminRoutes, AClusterWithJobsTakesNoNewOnesAndLeavesLater) {
   submit("j", "q");
   tell(model::Placed{"j", 1, "a", "", {{0, "n1", "", 0, 0}}});
-  EXPECT_EQ(remove("/clusters/a").status, 409);
+  const auto answer = remove("/clusters/a");
+  ASSERT_EQ(answer.status, 202) << answer.text;
+  EXPECT_EQ(answer.at("leaving"), true);
+  EXPECT_EQ(answer.at("admission"), "cordoned");
+  EXPECT_EQ(answer.at("jobs"), 1);
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(post("/clusters/a/uncordon").status, 409) << "it leaves";
+  EXPECT_EQ(remove("/clusters/a?now=true").at("admission"), "draining");
+  EXPECT_EQ(audit.back().detail, "now");
+  EXPECT_EQ(remove("/clusters/of-the-file").status, 409);
+}
+
+TEST_F(AdminRoutes, AClusterWithJobsLeavesAtOnceOnlyByForce) {
+  submit("j", "q");
+  tell(model::Placed{"j", 1, "a", "", {{0, "n1", "", 0, 0}}});
+  EXPECT_EQ(remove("/clusters/a?fourc=true").status, 400);
   EXPECT_TRUE(left.empty());
   EXPECT_EQ(remove("/clusters/a?force=perhaps").status, 400);
   EXPECT_EQ(remove("/clusters/a?force=true").status, 204);
@@ -191,6 +218,68 @@ TEST_F(AdminRoutes, AClusterJoins) {
                                 "", "7", R"({"name":"b"}], "queues": [{"name":"z"})"})
     EXPECT_EQ(post("/clusters", bad).status, 400) << bad;
   EXPECT_EQ(joined.size(), 1u);
+}
+
+constexpr const char* kubernetes_cluster =
+    R"({"name":"k","type":"kubernetes","namespace":"n","kubeconfig_inline":
+"{clusters: [{name: k, cluster: {server: 'https://h'}}], current-context: c, contexts: [{name: c,)"
+    R"( context: {cluster: k, user: u}}], users: [{name: u, user: {token: s3cret}}]}"})";
+
+TEST_F(AdminRoutes, WhatIsFoundOfAClusterIsSaidBeforeItIsJoined) {
+  check = {.version = "v1.34.4",
+           .user = "jane",
+           .missing = {"create jobs.batch in namespace n"},
+           .wanted = {"get pods/log in namespace n"},
+           .rbac = "kind: Role"};
+  const auto answer = post("/clusters/check", kubernetes_cluster);
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("reachable"), true);
+  EXPECT_EQ(answer.at("reason"), nullptr);
+  EXPECT_EQ(answer.at("user"), "jane");
+  EXPECT_EQ(answer.at("missing"), (json::array{"create jobs.batch in namespace n"}));
+  EXPECT_EQ(answer.at("rbac"), "kind: Role");
+  EXPECT_TRUE(joined.empty());
+  EXPECT_TRUE(audit.empty());
+}
+
+TEST_F(AdminRoutes, AClusterThatCannotBeUsedIsJoinedOnlyUnchecked) {
+  check.missing = {"create jobs.batch in namespace n"};
+  const auto refused = post("/clusters", kubernetes_cluster);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_NE(refused.message().find("create jobs.batch"), std::string::npos);
+  check = {.problem = "connection refused"};
+  EXPECT_NE(post("/clusters", kubernetes_cluster).message().find("connection refused"),
+            std::string::npos);
+  EXPECT_TRUE(joined.empty());
+  const auto answer = post("/clusters?unchecked=true", kubernetes_cluster);
+  ASSERT_EQ(answer.status, 201) << answer.text;
+  EXPECT_EQ(joined, std::vector<std::string>{"k"});
+  EXPECT_EQ(answer.text.find("s3cret"), std::string::npos);
+  for (const ports::AuditRow& row : audit) EXPECT_EQ(row.detail.find("s3cret"), std::string::npos);
+}
+
+TEST_F(AdminRoutes, AClusterThatIsJoinedIsNotJoinedAgainUnderAnotherName) {
+  check.same_as = "east";
+  for (const std::string how : {"", "?unchecked=true"}) {
+    const auto refused = post("/clusters" + how, kubernetes_cluster);
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_NE(refused.message().find("is joined as east"), std::string::npos);
+  }
+  check.same_as = "";
+  notes["k"] = {};
+  EXPECT_EQ(post("/clusters", kubernetes_cluster).status, 409);
+  EXPECT_TRUE(joined.empty());
+}
+
+TEST_F(AdminRoutes, AKubeconfigIsSentAndNotNamed) {
+  const auto refused =
+      post("/clusters", R"({"name":"k","type":"kubernetes","kubeconfig":"/etc/passwd"})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.message().find("kubeconfig_inline"), std::string::npos);
+  EXPECT_EQ(post("/clusters", R"({"name":"k","type":"kubernetes","kubeconfig_secret":
+                     {"cluster":"k2","namespace":"n","name":"s"}})")
+                .status,
+            400);
 }
 
 TEST_F(AdminRoutes, ATokenIsShownOnceAndWorksUntilRevoked) {

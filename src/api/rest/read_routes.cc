@@ -216,23 +216,32 @@ void one_queue(const ReadParts& parts, const CallPtr& call, const QueueView& sho
        });
 }
 
+/// A list of the fleet misses, or has only from before, what unreachable clusters have: it says so.
+std::string with_warnings(const World& world, const view::ClusterNotes& notes, Time now,
+                          const std::string& list) {
+  return fmt::format(R"({},"warnings":{}}})", std::string_view(list).substr(0, list.size() - 1),
+                     view::unreachable_json(world, notes, now));
+}
+
 void list_clusters(const ReadParts& parts, const CallPtr& call) {
   read(parts.reads, call,
-       [types = cluster_types(*parts.config())](World& world, Agenda&, const Policy&,
-                                                Time) -> Result<std::string> {
-         return fmt::format(R"({{"clusters":{}}})", view::clusters_json(world, types));
+       [notes = parts.notes()](World& world, Agenda&, const Policy&,
+                               Time now) -> Result<std::string> {
+         return with_warnings(
+             world, notes, now,
+             fmt::format(R"({{"clusters":{}}})", view::clusters_json(world, notes)));
        });
 }
 
 void show_cluster(const ReadParts& parts, const CallPtr& call) {
   std::string name(call->request.param("cluster"));
   read(parts.reads, call,
-       [name, types = cluster_types(*parts.config())](World& world, Agenda&, const Policy&,
-                                                      Time) -> Result<std::string> {
+       [name, notes = parts.notes()](World& world, Agenda&, const Policy&,
+                                     Time) -> Result<std::string> {
          const sched::ClusterId id = world.fleet.find_cluster(name);
          if (id.is_none() || !world.fleet.cluster(id).joined)
            return Error{Fault::NotFound, fmt::format("cluster: there is no cluster {}", name)};
-         return view::cluster_json(world, id, types);
+         return view::cluster_json(world, id, notes);
        });
 }
 
@@ -249,10 +258,14 @@ void list_nodes(const ReadParts& parts, const CallPtr& call) {
                     .pool = std::string(call->request.query_value("pool")),
                     .cursor = std::string(call->request.query_value("cursor")),
                     .limit = static_cast<std::size_t>(*limit)};
-  read(parts.reads, call, [ask](World& world, Agenda&, const Policy&, Time) {
-    world.fleet.settle(world.shapes);
-    return view::nodes_json(world, ask);
-  });
+  read(parts.reads, call,
+       [ask, notes = parts.notes()](World& world, Agenda&, const Policy&,
+                                    Time now) -> Result<std::string> {
+         world.fleet.settle(world.shapes);
+         const auto nodes = view::nodes_json(world, ask);
+         if (!nodes) return nodes.error();
+         return with_warnings(world, notes, now, *nodes);
+       });
 }
 
 void show_node(const ReadParts& parts, const CallPtr& call) {
@@ -278,15 +291,15 @@ void list_pools(const ReadParts& parts, const CallPtr& call, std::string_view me
                 std::vector<std::string> names, PoolView show) {
   std::sort(names.begin(), names.end());
   read(parts.reads, call,
-       [member, names = std::move(names), show](World& world, Agenda&, const Policy&,
-                                                Time) -> Result<std::string> {
+       [member, names = std::move(names), show, notes = parts.notes()](
+           World& world, Agenda&, const Policy&, Time now) -> Result<std::string> {
          world.fleet.settle(world.shapes);
          std::string list;
          for (const std::string& name : names) {
            const Result<std::string> pool = show(world, name);
            if (pool) list += (list.empty() ? "" : ",") + *pool;
          }
-         return fmt::format(R"({{"{}":[{}]}})", member, list);
+         return with_warnings(world, notes, now, fmt::format(R"({{"{}":[{}]}})", member, list));
        });
 }
 
@@ -339,22 +352,22 @@ void add_fleet_routes(net::Router& router, const ReadParts& parts) {
 
 }  // namespace
 
-view::ClusterTypes cluster_types(const config::Config& config) {
-  view::ClusterTypes types;
+view::ClusterNotes cluster_notes(const config::Config& config) {
+  view::ClusterNotes notes;
   for (const config::Cluster& cluster : config.clusters) {
     switch (cluster.type) {
       case config::ClusterType::Local:
-        types[cluster.name] = "local";
+        notes[cluster.name].type = "local";
         break;
       case config::ClusterType::Simulated:
-        types[cluster.name] = "simulated";
+        notes[cluster.name].type = "simulated";
         break;
       case config::ClusterType::Kubernetes:
-        types[cluster.name] = "kubernetes";
+        notes[cluster.name].type = "kubernetes";
         break;
     }
   }
-  return types;
+  return notes;
 }
 
 void add_read_routes(net::Router& router, const ReadParts& parts) {

@@ -29,12 +29,14 @@ struct ReadParts {
   std::function<void(const std::string& id, std::function<void(Result<std::string>)> then)>
       job_json;
   std::function<Time()> clock;
+  /// What the server knows of its clusters beyond the engine. From any thread.
+  std::function<view::ClusterNotes()> notes;
 };
 
 /// Under /api/muster/v1. `parts` must outlive the router's server.
 void add_read_routes(net::Router& router, const ReadParts& parts);
 
-/// Type of each configured cluster, for views of clusters.
-view::ClusterTypes cluster_types(const config::Config& config);
+/// Notes that say the type of each configured cluster, and nothing else.
+view::ClusterNotes cluster_notes(const config::Config& config);
 
 }  // namespace muster::api

@@ -13,7 +13,10 @@ namespace json = boost::json;
 struct ReadRoutes : ::testing::Test, testing::Desk {
   PlacementScores scores{2};
   std::shared_ptr<config::Config> config = std::make_shared<config::Config>();
-  ReadParts parts{reads, scores, [this] { return config; },
+  view::ClusterNotes notes{{"a", {.type = "local"}}};
+  ReadParts parts{reads,
+                  scores,
+                  [this] { return config; },
                   [this](const std::string& id, std::function<void(Result<std::string>)> then) {
                     if (world.find_job(id).is_none() && id != "forgotten") {
                       then(Error{Fault::NotFound, "job: there is no job " + id});
@@ -21,7 +24,8 @@ struct ReadRoutes : ::testing::Test, testing::Desk {
                       then(fmt::format(R"({{"id":"{}"}})", id));
                     }
                   },
-                  [this] { return now; }};
+                  [this] { return now; },
+                  [this] { return notes; }};
 
   ReadRoutes() {
     config->clusters.push_back({});
@@ -199,6 +203,23 @@ TEST_F(ReadRoutes, WhenTooManyAskOneIsToldToComeAgain) {
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");
   turn();
   EXPECT_EQ(get("/queues").status, 200);
+}
+
+TEST_F(ReadRoutes, AClusterThatCannotBeReachedSaysWhyAndListsWarnOfIt) {
+  EXPECT_EQ(get("/clusters").at("warnings"), json::array());
+  EXPECT_EQ(get("/clusters/a").at("reason"), nullptr);
+  tell(model::ClusterHealth{"a", model::Health::Unreachable});
+  now = now + minutes(3);
+  notes["a"].problem = "connection refused";
+  EXPECT_EQ(get("/clusters/a").at("reason"), "connection refused");
+  EXPECT_EQ(get("/clusters").at("clusters").as_array()[0].at("reason"), "connection refused");
+  for (const std::string list : {"/clusters", "/nodes", "/pools", "/fleet-pools"}) {
+    const auto warnings = get(list).at("warnings").as_array();
+    ASSERT_EQ(warnings.size(), 1u) << list;
+    EXPECT_EQ(warnings[0],
+              "cluster a cannot be reached since 3m: connection refused; what is shown of it was "
+              "seen before");
+  }
 }
 
 TEST(PlacementScoresTest, TheNewestAreKept) {

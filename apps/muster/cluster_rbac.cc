@@ -1,0 +1,76 @@
+#include "apps/muster/cluster_rbac.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clusters/kubernetes/permissions.h"
+#include "kube/yaml.h"
+
+namespace muster::app {
+namespace {
+
+struct RbacOptions {
+  clusters::PermissionAsk ask;
+  clusters::RbacSubject subject;
+  std::vector<std::string> kinds;
+  std::string format = "yaml";
+};
+
+void print_manifest(RbacOptions options) {
+  for (const std::string& name : options.kinds) {
+    const auto kind = clusters::kind_rule(name);
+    if (!kind) {
+      fmt::print(stderr, "muster: {}\n", kind.error().message);
+      throw CLI::RuntimeError(2);
+    }
+    options.ask.kinds.push_back(*kind);
+  }
+  const std::string yaml = clusters::rbac_manifest(options.ask, options.subject);
+  if (options.format == "yaml") {
+    fmt::print("{}", yaml);
+    return;
+  }
+  boost::json::array items;
+  for (boost::json::value& object : *kube::parse_yaml(yaml)) items.push_back(std::move(object));
+  const boost::json::object list{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  fmt::print("{}\n", boost::json::serialize(list));
+}
+
+}  // namespace
+
+void add_cluster_rbac(CLI::App& app) {
+  CLI::App* command = app.get_subcommand("cluster")->add_subcommand(
+      "rbac", "Print what a Kubernetes cluster has to allow");
+  command->footer(
+      "Examples:\n"
+      "  muster cluster rbac --namespace muster | kubectl apply -f -\n"
+      "  muster cluster rbac --kinds RayCluster,JobSet,widgets.example.com\n"
+      "\n"
+      "Without --user a service account is made in the namespace, which must be there.");
+  const auto options = std::make_shared<RbacOptions>();
+  command->add_option("--name", options->subject.name, "of the service account and the roles")
+      ->capture_default_str();
+  command->add_option("--namespace", options->ask.ns, "where jobs are made")->capture_default_str();
+  command->add_option("--kinds", options->kinds, "kinds that lists of objects may have")
+      ->delimiter(',');
+  command->add_flag("--objects", options->ask.with_objects,
+                    "lists of objects, also without further kinds");
+  command->add_option("--user", options->subject.user,
+                      "whom to allow it, as Kubernetes calls them; none: a service account");
+  command->add_flag("--hub", options->ask.with_hub,
+                    "to find kubeconfigs in Secrets, and ClusterProfiles, in the namespace");
+  command->add_flag("--crds", options->ask.with_crds, "to install definitions of kinds");
+  command->add_option("-o,--output", options->format, "yaml, or json: one object of kind List")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str();
+  command->callback([options] { print_manifest(*options); });
+}
+
+}  // namespace muster::app

@@ -1,0 +1,298 @@
+#include "apps/muster/serve/cluster_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "kube/cluster_profile.h"
+#include "kube/files.h"
+#include "kube/json.h"
+#include "kube/kubeconfig.h"
+#include "kube/requests.h"
+#include "kube/self_contained.h"
+#include "kube/yaml.h"
+#include "net/base64.h"
+
+namespace muster::app {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr Duration hub_pause = seconds(3);
+constexpr Duration hub_pause_max = seconds(60);
+constexpr Duration hub_timeout = seconds(3);
+
+config::Cluster described(const config::ClusterSource& source, const kube::Access& access) {
+  config::Cluster cluster;
+  cluster.name = kube::plain_name(access.context);
+  cluster.type = config::ClusterType::Kubernetes;
+  cluster.labels = source.labels;
+  cluster.grace = source.grace;
+  cluster.kubeconfig_inline = kube::kubeconfig_of(access);
+  cluster.kube_namespace = source.kube_namespace;
+  cluster.image = source.image;
+  cluster.node_binding = source.node_binding;
+  cluster.pod = source.pod;
+  return cluster;
+}
+
+/// Of the context it names as current, or of all of them.
+Result<std::vector<kube::Access>> accesses_of(const std::string& text, const std::string& origin,
+                                              Trust trust,
+                                              const std::vector<std::string>& exec_plugins) {
+  const auto config = kube::parse_kubeconfig(text, origin);
+  if (!config) return config.error();
+  std::vector<std::string> contexts = {config->current_context};
+  if (config->current_context.empty()) {
+    contexts.clear();
+    for (const kube::ContextEntry& context : config->contexts) contexts.push_back(context.name);
+  }
+  if (contexts.empty()) return invalid(origin + ": has no context");
+  std::vector<kube::Access> all;
+  for (const std::string& context : contexts) {
+    auto access = access_of_text(text, context, origin, trust, exec_plugins);
+    if (!access) return access.error();
+    all.push_back(std::move(*access));
+  }
+  return all;
+}
+
+/// With the files that they name now.
+Result<std::vector<kube::Access>> with_files(const std::string& origin,
+                                             Result<std::vector<kube::Access>> accesses) {
+  if (!accesses) return accesses;
+  for (kube::Access& access : *accesses) {
+    auto whole = kube::copy_files(std::move(access));
+    if (!whole) return Error{whole.error().fault, origin + ": " + whole.error().message};
+    access = std::move(whole->access);
+  }
+  return accesses;
+}
+
+void add(const config::ClusterSource& source, const std::string& origin,
+         const Result<std::vector<kube::Access>>& accesses, Sighting& seen) {
+  if (!accesses) {
+    seen.problems.push_back(accesses.error().message);
+    seen.is_whole = false;
+    return;
+  }
+  for (const kube::Access& access : *accesses) {
+    config::Cluster cluster = described(source, access);
+    if (cluster.name.empty()) {
+      seen.problems.push_back(
+          fmt::format("{}: context '{}' gives no name", origin, access.context));
+      continue;
+    }
+    const bool is_taken =
+        std::any_of(seen.clusters.begin(), seen.clusters.end(),
+                    [&](const config::Cluster& other) { return other.name == cluster.name; });
+    if (is_taken)
+      seen.problems.push_back(
+          fmt::format("{}: there is a cluster {} already; give the context another name", origin,
+                      cluster.name));
+    else
+      seen.clusters.push_back(std::move(cluster));
+  }
+}
+
+std::string key_of(const config::SecretRef& ref) {
+  return fmt::format("{}/{}/{}/{}", ref.cluster, ref.kube_namespace, ref.name, ref.key);
+}
+
+Result<std::string> data_of(const json::value& secret, const std::string& key) {
+  const std::string_view encoded = kube::text_at(secret, {"data", key});
+  if (encoded.empty())
+    return invalid(fmt::format("Secret {}: has no key {}", kube::key_of(secret), key));
+  auto decoded = net::base64_decode(encoded);
+  if (!decoded) return invalid(fmt::format("Secret {}: is not base64", kube::key_of(secret)));
+  return decoded;
+}
+
+std::string title_of(const config::ClusterSource& source) {
+  if (source.secrets)
+    return fmt::format("Secrets {} in {}/{}", source.secrets->selector, source.secrets->cluster,
+                       source.secrets->kube_namespace);
+  return fmt::format("ClusterProfiles in {}/{}", source.profiles->cluster,
+                     source.profiles->kube_namespace);
+}
+
+}  // namespace
+
+Sighting ClusterSources::look(const config::Config& config, const Accesses& accesses, Time now) {
+  read_secrets(config, accesses, now);
+  Sighting all;
+  for (const config::ClusterSource& source : config.cluster_sources) {
+    if (source.directory) {
+      look_at_directory(source, all);
+      continue;
+    }
+    Remembered& kept = remembered_[title_of(source)];
+    if (now >= kept.again) {
+      Sighting fresh;
+      look_at_hub(config, source, accesses, fresh);
+      const bool is_read = fresh.is_whole || !fresh.clusters.empty();
+      if (!is_read) fresh.clusters = kept.seen.clusters;
+      kept.seen = std::move(fresh);
+      kept.pause =
+          is_read ? hub_pause : std::clamp(Duration{kept.pause.ms * 2}, hub_pause, hub_pause_max);
+      kept.again = now + kept.pause;
+    }
+    all.is_whole = all.is_whole && kept.seen.is_whole;
+    all.problems.insert(all.problems.end(), kept.seen.problems.begin(), kept.seen.problems.end());
+    for (const config::Cluster& cluster : kept.seen.clusters) {
+      const bool is_taken =
+          std::any_of(all.clusters.begin(), all.clusters.end(),
+                      [&](const config::Cluster& other) { return other.name == cluster.name; });
+      if (!is_taken) all.clusters.push_back(cluster);
+    }
+  }
+  return all;
+}
+
+void ClusterSources::look_at_directory(const config::ClusterSource& source, Sighting& seen) {
+  std::error_code wrong;
+  std::set<std::string> files;
+  for (std::filesystem::directory_iterator it(*source.directory, wrong), end; !wrong && it != end;
+       it.increment(wrong)) {
+    std::error_code unknown;
+    const bool is_hidden = it->path().filename().string().starts_with(".");
+    if (!is_hidden && it->is_regular_file(unknown)) files.insert(it->path().string());
+  }
+  if (wrong) {
+    seen.problems.push_back(fmt::format("{}: {}", *source.directory, wrong.message()));
+    seen.is_whole = false;
+    return;
+  }
+  for (const std::string& file : files) {
+    const auto text = kube::read_small_file(file);
+    if (!text) {
+      seen.problems.push_back(fmt::format("{}: {}", file, text.error().message));
+      seen.is_whole = false;
+      continue;
+    }
+    const auto known = files_.find(file);
+    if (known == files_.end() || known->second.text != *text)
+      files_.insert_or_assign(file, Parsed{*text, accesses_of(*text, file, Trust::Operator, {})});
+    add(source, file, with_files(file, files_.at(file).accesses), seen);
+  }
+}
+
+void ClusterSources::look_at_hub(const config::Config& config, const config::ClusterSource& source,
+                                 const Accesses& accesses, Sighting& seen) {
+  const auto found = source.secrets ? secrets_of(*source.secrets, accesses)
+                                    : profiles_of(*source.profiles, accesses);
+  if (!found) {
+    seen.problems.push_back(fmt::format("{}: {}", title_of(source), found.error().message));
+    seen.is_whole = false;
+    return;
+  }
+  // The programs of profiles are those of the operator's own file.
+  const Trust trust = source.secrets ? Trust::Sender : Trust::Operator;
+  for (const auto& [origin, text] : *found)
+    add(source, origin, accesses_of(text, origin, trust, config.exec_plugins), seen);
+}
+
+Result<ClusterSources::Look> ClusterSources::secrets_of(const config::HubSecrets& from,
+                                                        const Accesses& accesses) {
+  const auto client = client_of(from.cluster, accesses);
+  if (!client) return client.error();
+  const auto list = (*client)->send(kube::list_request(
+      kube::resources::secrets(), from.kube_namespace, {.label_selector = from.selector}));
+  if (!list) return list.error().to_error();
+  Look found;
+  for (const json::value& secret : kube::items_at(*list, {"items"})) {
+    auto text = data_of(secret, from.key);
+    if (!text) return text.error();
+    found.emplace_back(fmt::format("Secret {}", kube::key_of(secret)), std::move(*text));
+  }
+  return found;
+}
+
+Result<ClusterSources::Look> ClusterSources::profiles_of(const config::HubProfiles& from,
+                                                         const Accesses& accesses) {
+  const auto file = kube::read_small_file(from.providers);
+  if (!file)
+    return Error{file.error().fault,
+                 fmt::format("providers: {}: {}", from.providers, file.error().message)};
+  const auto providers = kube::parse_yaml(*file);
+  if (!providers || providers->size() != 1)
+    return invalid(fmt::format("providers: {}: {}", from.providers,
+                               providers ? "is not one document" : providers.error().message));
+  const auto client = client_of(from.cluster, accesses);
+  if (!client) return client.error();
+  const auto list =
+      (*client)->send(kube::list_request(kube::cluster_profiles(), from.kube_namespace));
+  if (!list) return list.error().to_error();
+  Look found;
+  for (const json::value& profile : kube::items_at(*list, {"items"})) {
+    auto text = kube::kubeconfig_of_profile(profile, providers->front());
+    if (!text && text.error().fault == Fault::NotFound) continue;  // not for us
+    if (!text) return text.error();
+    found.emplace_back(fmt::format("ClusterProfile {}", kube::key_of(profile)), std::move(*text));
+  }
+  return found;
+}
+
+void ClusterSources::read_secrets(const config::Config& config, const Accesses& accesses,
+                                  Time now) {
+  if (now < secrets_again_) return;
+  secrets_again_ = now + hub_pause;
+  std::map<std::string, Result<std::string>> read;
+  for (const config::Cluster& cluster : config.clusters) {
+    if (!cluster.kubeconfig_secret) continue;
+    const config::SecretRef& ref = *cluster.kubeconfig_secret;
+    const auto client = client_of(ref.cluster, accesses);
+    if (!client) {
+      read.insert_or_assign(key_of(ref), client.error());
+      continue;
+    }
+    const auto secret = (*client)->send(
+        kube::get_request(kube::resources::secrets(), ref.kube_namespace, ref.name));
+    read.insert_or_assign(key_of(ref), secret ? data_of(*secret, ref.key)
+                                              : Result<std::string>(secret.error().to_error()));
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, text] : read) {
+    const auto known = secrets_.find(key);
+    // A hub that cannot be asked takes nobody's credentials away.
+    const bool keeps = !text && text.error().fault == Fault::Unavailable &&
+                       known != secrets_.end() && known->second.ok();
+    if (!keeps) secrets_.insert_or_assign(key, std::move(text));
+  }
+}
+
+Result<std::string> ClusterSources::secret(const config::SecretRef& ref) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = secrets_.find(key_of(ref));
+  if (found != secrets_.end()) return found->second;
+  return Error{Fault::Unavailable, fmt::format("Secret {}/{} of cluster {} was not read yet",
+                                               ref.kube_namespace, ref.name, ref.cluster)};
+}
+
+Result<kube::Client*> ClusterSources::client_of(const std::string& cluster,
+                                                const Accesses& accesses) {
+  const auto access = accesses.find(cluster);
+  if (access == accesses.end())
+    return Error{Fault::NotFound,
+                 fmt::format("cluster {} is no Kubernetes that is joined", cluster)};
+  if (!access->second) return access->second.error();
+  const std::string way = fingerprint(access->second);
+  Hub& hub = hubs_[cluster];
+  if (hub.client == nullptr || hub.reached_by != way) {
+    kube::ClientOptions options;
+    options.connect_timeout = hub_timeout;
+    options.timeout = hub_timeout;
+    options.attempts_max = 1;
+    options.read_attempts_max = 1;
+    auto client = kube::Client::make(*access->second, options);
+    if (!client) return client.error();
+    hub = {way, std::move(*client)};
+  }
+  return hub.client.get();
+}
+
+}  // namespace muster::app

@@ -1,0 +1,70 @@
+// Where clusters are found besides the configuration and the API: folders of kubeconfigs, labelled
+// Secrets and ClusterProfiles of a cluster that is joined, the hub. Each source gives descriptions
+// of clusters with their kubeconfigs in them; who joins and leaves because of it is decided
+// elsewhere, the same way for all.
+//
+// Thread contract: look() from one thread, which it may keep waiting for a hub; secret() from any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "apps/muster/serve/cluster_access.h"
+#include "base/time.h"
+#include "config/config.h"
+#include "kube/client.h"
+
+namespace muster::app {
+
+struct Sighting {
+  std::vector<config::Cluster> clusters;  // names are unique
+  std::vector<std::string> problems;      // for the log
+  /// Everything could be read: what is not here is gone.
+  bool is_whole = true;
+};
+
+class ClusterSources {
+ public:
+  /// What the sources of the configuration have. Folders are read each time, hubs every few
+  /// seconds. `accesses` are those of the clusters that are joined.
+  Sighting look(const config::Config& config, const Accesses& accesses, Time now);
+
+  /// The text that look() found last; an error says why there is none.
+  Result<std::string> secret(const config::SecretRef& ref) const;
+
+ private:
+  struct Hub {
+    std::string reached_by;
+    std::unique_ptr<kube::Client> client;
+  };
+  struct Remembered {
+    Sighting seen;
+    Time again;         // not before
+    Duration pause{0};  // grows while it fails
+  };
+  using Look = std::vector<std::pair<std::string, std::string>>;  // what it is, kubeconfig
+
+  void look_at_directory(const config::ClusterSource& source, Sighting& seen);
+  Result<Look> secrets_of(const config::HubSecrets& from, const Accesses& accesses);
+  Result<Look> profiles_of(const config::HubProfiles& from, const Accesses& accesses);
+  void look_at_hub(const config::Config& config, const config::ClusterSource& source,
+                   const Accesses& accesses, Sighting& seen);
+  void read_secrets(const config::Config& config, const Accesses& accesses, Time now);
+  Result<kube::Client*> client_of(const std::string& cluster, const Accesses& accesses);
+
+  struct Parsed {
+    std::string text;
+    Result<std::vector<kube::Access>> accesses;
+  };
+  std::map<std::string, Parsed> files_;
+  std::map<std::string, Hub> hubs_;
+  std::map<std::string, Remembered> remembered_;  // by what the source says
+  Time secrets_again_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Result<std::string>> secrets_;  // guarded by mutex_
+};
+
+}  // namespace muster::app

@@ -1,0 +1,355 @@
+// How clusters come and go while the server runs: through the API, by sources where they are found,
+// by credentials that change. One list of what is there (everything()), one way to follow it.
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "apps/muster/serve/server.h"
+#include "apps/muster/serve/settings.h"
+#include "auth/identity.h"
+#include "clusters/clock.h"
+#include "clusters/kubernetes/join_check.h"
+
+namespace muster::app {
+
+namespace {
+
+constexpr std::chrono::seconds keep_pause{1};
+
+model::ClusterSpec spec_of(const config::Cluster& cluster) {
+  config::Config one;
+  one.clusters.push_back(cluster);
+  return config::cluster_specs(one).at(0);
+}
+
+ports::AuditRow own_row(std::string verb, const std::string& cluster, std::string why) {
+  return {.number = 0,
+          .at = {},
+          .user = "muster",
+          .request = "",
+          .verb = std::move(verb),
+          .object = "cluster/" + cluster,
+          .detail = std::move(why)};
+}
+
+bool is_in(const std::vector<config::Cluster>& clusters, const std::string& name) {
+  return std::any_of(clusters.begin(), clusters.end(),
+                     [&](const config::Cluster& cluster) { return cluster.name == name; });
+}
+
+/// Both lead to the same API server, as far as that can be told without asking it.
+bool is_same_address(const kube::ClusterEntry& a, const kube::ClusterEntry& b) {
+  return a.server == b.server && a.tls_server_name == b.tls_server_name &&
+         a.proxy_url == b.proxy_url;
+}
+
+}  // namespace
+
+config::Config Server::everything() const {
+  return leaving_->with(found_->with(joined_->with(config_)));
+}
+
+/// What came by the API is held against more than what the operator wrote; what was found was held
+/// against it then.
+Accesses Server::accesses_of(const config::Config& config) const {
+  Accesses accesses;
+  for (const config::Cluster& cluster : config.clusters) {
+    if (cluster.type != config::ClusterType::Kubernetes) continue;
+    const bool is_sent =
+        !is_in(config_.clusters, cluster.name) && joined_->find(cluster.name) != nullptr;
+    auto access = access_reader_.read(cluster, is_sent ? Trust::Sender : Trust::Operator,
+                                      config.exec_plugins);
+    const auto twin = duplicates_.find(cluster.name);
+    if (twin != duplicates_.end() && twin->second.first == fingerprint(access))
+      access = Error{Fault::Conflict,
+                     fmt::format("it is the cluster that is joined as {}", twin->second.second)};
+    accesses.emplace(cluster.name, std::move(access));
+  }
+  return accesses;
+}
+
+Status Server::follow_clusters() {
+  const config::Config now = everything();
+  if (Status status = fleet_->open(now, accesses_of(now)); !status) return status;
+  const std::shared_ptr gone =
+      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(now));
+  // The loop lets go of them; closing them may take a while, which is nothing for its thread.
+  runner_->reload(policy_of(now), fleet_->clusters(), [this, gone] {
+    if (!gone->empty()) workers_->post([gone] { gone->clear(); });
+  });
+  remember_config();
+  const std::lock_guard settings_lock(settings_mutex_);
+  settings_ = settings_of(now);
+  return Ok{};
+}
+
+view::ClusterNotes Server::notes() const {
+  const std::lock_guard lock(config_mutex_);
+  view::ClusterNotes notes = api::cluster_notes(everything());
+  for (const auto& [name, cluster] : fleet_->clusters()) notes[name].problem = cluster->problem();
+  for (const config::Cluster& cluster : leaving_->all()) notes[cluster.name].is_leaving = true;
+  return notes;
+}
+
+// ----------------------------------------------------------------------------------------------
+// through the API
+
+Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) const {
+  Accesses joined;
+  std::map<std::string, std::string> identities;
+  std::vector<std::string> plugins;
+  {
+    const std::lock_guard lock(config_mutex_);
+    if (cluster.type == config::ClusterType::Local) {
+      if (Status may = auth::may_listen({config_.listen, config_.tls.has_value(), tokens_->size(),
+                                         /*runs_processes_here=*/true});
+          !may)
+        return may.error();
+    }
+    plugins = config_.exec_plugins;
+    joined = accesses_of(everything());
+    for (const auto& [name, open] : fleet_->clusters()) identities[name] = open->identity();
+  }
+  if (cluster.type != config::ClusterType::Kubernetes) return api::ClusterCheck{};
+  const auto access =
+      access_of_text(cluster.kubeconfig_inline.value_or(""), cluster.context.value_or(""),
+                     "kubeconfig", Trust::Sender, plugins);
+  if (!access) return access.error();
+  clusters::PermissionAsk ask;
+  ask.ns = cluster.kube_namespace.value_or(access->ns);
+  clusters::JoinReport report = clusters::check_join(*access, ask);
+  api::ClusterCheck check{.problem = std::move(report.problem),
+                          .version = std::move(report.version),
+                          .user = std::move(report.user),
+                          .missing = std::move(report.missing),
+                          .wanted = std::move(report.wanted),
+                          .rbac = std::move(report.rbac)};
+  for (const auto& [name, other] : joined) {
+    const bool is_same = !report.identity.empty() && identities[name] == report.identity;
+    if (is_same || (other && is_same_address(other->cluster, access->cluster)))
+      check.same_as = name;
+  }
+  return check;
+}
+
+Status Server::join_cluster(const config::Cluster& cluster) {
+  const std::lock_guard lock(config_mutex_);
+  if (Status kept = joined_->add(cluster); !kept) return kept;
+  return follow_clusters();
+}
+
+Status Server::may_leave(const std::string& name) const {
+  const std::lock_guard lock(config_mutex_);
+  if (is_in(config_.clusters, name))
+    return Error{Fault::Conflict,
+                 fmt::format("cluster: {} stands in the configuration file; remove it there and "
+                             "reload, or drain it",
+                             name)};
+  if (found_->find(name) != nullptr)
+    return Error{Fault::Conflict,
+                 fmt::format("cluster: {} comes from one of cluster_sources; remove it there, or "
+                             "drain it",
+                             name)};
+  return Ok{};
+}
+
+Status Server::begin_leave(const std::string& name) {
+  const std::lock_guard lock(config_mutex_);
+  const config::Cluster* cluster = joined_->find(name);
+  return cluster == nullptr ? Status(Ok{}) : leaving_->add(*cluster);
+}
+
+Status Server::forget_cluster(const std::string& name) {
+  const std::lock_guard lock(config_mutex_);
+  for (const auto list : {&joined_, &found_, &leaving_}) {
+    if (Status gone = (*list)->remove(name); !gone) return gone;
+  }
+  return follow_clusters();
+}
+
+// ----------------------------------------------------------------------------------------------
+// by itself
+
+Status Server::ask_loop(std::function<Result<control::Asked>(const sched::World&, Time)> ask) {
+  std::promise<Status> written;
+  const control::Request request{
+      std::move(ask), [&written](const Result<control::Answer>& answer) {
+        written.set_value(answer ? Status(Ok{}) : Status(answer.error()));
+      }};
+  if (runner_->requests().put(request) != control::Requests::Put::Taken)
+    return Error{Fault::Unavailable, "the loop takes no changes now; try again later"};
+  return written.get_future().get();
+}
+
+void Server::keep_clusters() {
+  std::unique_lock lock(house_mutex_);
+  while (!house_changed_.wait_for(lock, keep_pause, [this] { return stopping_; })) {
+    lock.unlock();
+    keep_clusters_once();
+    lock.lock();
+  }
+}
+
+void Server::keep_clusters_once() {
+  config::Config now;
+  Accesses accesses;
+  {
+    const std::lock_guard lock(config_mutex_);
+    now = everything();
+    accesses = accesses_of(now);
+  }
+  const Sighting seen = sources_.look(now, accesses, clusters::wall_now());
+  take_sighting(seen);
+  end_leaves();
+  const std::lock_guard lock(config_mutex_);
+  now = everything();
+  find_duplicates(now);
+  say_health();
+  if (fleet_->is_up_to_date(now, accesses_of(now))) return;
+  log_.info("clusters: some are reached otherwise than before");
+  if (const Status followed = follow_clusters(); !followed)
+    log_.warn("clusters: " + followed.error().message);
+}
+
+void Server::take_sighting(const Sighting& seen) {
+  std::vector<std::string> problems = seen.problems;
+  std::vector<config::Cluster> known;
+  config::Config others;
+  {
+    const std::lock_guard lock(config_mutex_);
+    known = found_->all();
+    others = joined_->with(config_);
+  }
+  for (const config::Cluster& cluster : seen.clusters) {
+    if (is_in(others.clusters, cluster.name))
+      problems.push_back(
+          fmt::format("cluster {} is joined already, and was found again", cluster.name));
+    else if (std::find(known.begin(), known.end(), cluster) == known.end())
+      follow_found(cluster);
+  }
+  for (const config::Cluster& cluster : known) {
+    if (seen.is_whole && !is_in(seen.clusters, cluster.name)) lose_found(cluster);
+  }
+  say_problems(problems);
+}
+
+/// It is new, it came back, or it is described otherwise.
+void Server::follow_found(const config::Cluster& cluster) {
+  bool is_back = false;
+  bool is_known = false;
+  {
+    const std::lock_guard lock(config_mutex_);
+    is_back = leaving_->find(cluster.name) != nullptr;
+    is_known = found_->find(cluster.name) != nullptr;
+  }
+  const Status told = ask_loop([spec = spec_of(cluster), is_back, is_known](
+                                   const sched::World& world, Time) -> Result<control::Asked> {
+    control::Asked asked;
+    asked.events.emplace_back(model::ClusterSet{spec});
+    if (!is_back) api::keep_admissions(world, asked.events);
+    asked.audit.push_back(own_row(is_known ? "change" : "join", spec.name, "found at a source"));
+    return asked;
+  });
+  if (!told) return;  // next time
+  log_.info(fmt::format("cluster {}: {}", cluster.name,
+                        is_known ? "its source describes it otherwise" : "found, joins"));
+  const std::lock_guard lock(config_mutex_);
+  for (const Status& kept : {found_->add(cluster), leaving_->remove(cluster.name)}) {
+    if (!kept) log_.warn(kept.error().message);
+  }
+  if (const Status followed = follow_clusters(); !followed) log_.warn(followed.error().message);
+}
+
+/// Its description is kept until its jobs have ended.
+void Server::lose_found(const config::Cluster& cluster) {
+  const Status told =
+      ask_loop([name = cluster.name](const sched::World& world, Time) -> Result<control::Asked> {
+        control::Asked asked;
+        const sched::ClusterId id = world.fleet.find_cluster(name);
+        if (id.is_none()) return asked;
+        model::ClusterSpec spec = world.fleet.cluster(id).spec;
+        spec.admission = model::Admission::Cordoned;
+        asked.events.emplace_back(model::ClusterSet{std::move(spec)});
+        asked.audit.push_back(own_row("leave", name, "gone from its source"));
+        return asked;
+      });
+  if (!told) return;
+  log_.info(fmt::format("cluster {}: gone from its source, leaves when its jobs have ended",
+                        cluster.name));
+  const std::lock_guard lock(config_mutex_);
+  for (const Status& kept : {leaving_->add(cluster), found_->remove(cluster.name)}) {
+    if (!kept) log_.warn(kept.error().message);
+  }
+}
+
+void Server::end_leaves() {
+  std::vector<config::Cluster> leaving;
+  {
+    const std::lock_guard lock(config_mutex_);
+    leaving = leaving_->all();
+  }
+  for (const config::Cluster& cluster : leaving) {
+    const Status left =
+        ask_loop([name = cluster.name](const sched::World& world, Time) -> Result<control::Asked> {
+          control::Asked asked;
+          const sched::ClusterId id = world.fleet.find_cluster(name);
+          if (id.is_none() || !world.fleet.cluster(id).joined) return asked;
+          const auto& orphans = world.orphans();
+          const bool has_orphans =
+              std::any_of(orphans.begin(), orphans.end(),
+                          [&](const sched::Orphan& one) { return one.active.cluster == id; });
+          if (!world.active_in(id).empty() || has_orphans)
+            return Error{Fault::Conflict, "it still has jobs"};
+          asked.events.emplace_back(model::ClusterLeft{name});
+          asked.audit.push_back(own_row("leave", name, "its last job has ended"));
+          return asked;
+        });
+    if (!left) continue;
+    log_.info(fmt::format("cluster {}: left", cluster.name));
+    if (const Status gone = forget_cluster(cluster.name); !gone) log_.warn(gone.error().message);
+  }
+}
+
+/// Of several names of one cluster the first is right; under the others it takes no work.
+void Server::find_duplicates(const config::Config& now) {
+  const auto open = fleet_->clusters();
+  std::erase_if(duplicates_, [&](const auto& twin) {
+    return !is_in(now.clusters, twin.first) || !is_in(now.clusters, twin.second.second);
+  });
+  std::map<std::string, std::string> first;  // by identity
+  for (const config::Cluster& cluster : now.clusters) {
+    const auto found = open.find(cluster.name);
+    const std::string identity = found == open.end() ? "" : found->second->identity();
+    if (identity.empty()) continue;
+    const auto [it, is_first] = first.emplace(identity, cluster.name);
+    if (is_first) continue;
+    duplicates_[cluster.name] = {fingerprint(accesses_of(now).at(cluster.name)), it->second};
+    log_.warn(
+        fmt::format("cluster {} is the cluster that is joined as {}", cluster.name, it->second));
+  }
+}
+
+/// Each change once.
+void Server::say_health() {
+  for (const auto& [name, cluster] : fleet_->clusters()) {
+    const std::string problem = cluster->problem();
+    std::string& before = said_health_[name];
+    if (problem.empty() != before.empty()) {
+      if (problem.empty()) log_.info(fmt::format("cluster {} is reached again", name));
+      if (!problem.empty())
+        log_.warn(fmt::format("cluster {} cannot be reached: {}", name, problem));
+    }
+    before = problem;
+  }
+}
+
+/// Each once, as long as it lasts.
+void Server::say_problems(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) {
+    if (!said_problems_.contains(problem)) log_.warn("cluster_sources: " + problem);
+  }
+  said_problems_ = {problems.begin(), problems.end()};
+}
+
+}  // namespace muster::app

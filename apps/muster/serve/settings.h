@@ -1,0 +1,17 @@
+// What requests are held against: limits, defaults, and which clusters take what.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "api/rest/api.h"
+#include "config/config.h"
+
+namespace muster::app {
+
+constexpr std::string_view version = "0.1.0";
+
+/// Of a configuration with all clusters, wherever they came from.
+std::shared_ptr<const api::Settings> settings_of(const config::Config& config);
+
+}  // namespace muster::app
