@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "clusters/kubernetes/permissions.h"
 #include "kube/yaml.h"
 
@@ -37,8 +38,9 @@ void print_manifest(RbacOptions options) {
     fmt::print("{}", yaml);
     return;
   }
-  boost::json::array items;
-  for (boost::json::value& object : *kube::parse_yaml(yaml)) items.push_back(std::move(object));
+  const auto objects = kube::parse_yaml(yaml);
+  MUSTER_CHECK(objects.ok(), "the manifest is no YAML: {}", objects.error().message);
+  boost::json::array items(objects->begin(), objects->end());
   const boost::json::object list{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   fmt::print("{}\n", boost::json::serialize(list));
 }

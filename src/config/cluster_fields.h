@@ -55,7 +55,7 @@ struct Fields<SecretRef> {
     v.field("cluster", &SecretRef::cluster, "the cluster that has the Secret", required_name());
     v.field("namespace", &SecretRef::kube_namespace, "where it is", required_name());
     v.field("name", &SecretRef::name, "its name", required_name());
-    v.field("key", &SecretRef::key, "which of its data", required_name());
+    v.field("key", &SecretRef::key, "which of its data", optional_name());
   }
 };
 
@@ -67,7 +67,7 @@ struct Fields<HubSecrets> {
     v.field("cluster", &HubSecrets::cluster, "the cluster that has the Secrets", required_name());
     v.field("namespace", &HubSecrets::kube_namespace, "where they are", required_name());
     v.field("selector", &HubSecrets::selector, "labels that they have, as kubectl writes them");
-    v.field("key", &HubSecrets::key, "which of their data is the kubeconfig", required_name());
+    v.field("key", &HubSecrets::key, "which of their data is the kubeconfig", optional_name());
   }
 };
 

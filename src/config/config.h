@@ -147,8 +147,8 @@ struct Pool {
   std::string cluster;
   model::Labels node_selector;
   std::vector<TolerationEntry> tolerations;
-  std::optional<std::string> kube_namespace;  // unset: the cluster's
-  std::optional<PodDefaults> pod;             // over those of the cluster
+  std::optional<std::string> kube_namespace = {};  // unset: the cluster's
+  std::optional<PodDefaults> pod = {};             // over those of the cluster
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 

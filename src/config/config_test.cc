@@ -124,7 +124,8 @@ TEST(Config, WrongValuesAreNamedWithPlaceAndPath) {
        {"f:1:20: queues[0]: unknown key 'wieght'; did you mean 'weight'?"}},
       {"blah: 1\n",
        {"f:1:1: unknown key 'blah'; the keys here are data_dir, listen, tls, store, clusters, "
-        "pools, fleet_pools, queues, trees, scheduling, retention, limits, log, defaults"}},
+        "cluster_sources, exec_plugins, pools, fleet_pools, queues, trees, scheduling, retention, "
+        "limits, log, defaults"}},
       {"queues:\n- weight: 1\n", {"f:2:3: queues[0]: 'name' is missing"}},
       {"queues:\n- name: a\n  weight: heavy\n",
        {"f:3:11: queues[0].weight: not a whole number: 'heavy'"}},

@@ -62,8 +62,8 @@ std::string queue_usage_json(const sched::World& world, sched::QueueId queue,
                              const sched::Capacity& capacity);
 /// What the engine does not know of a cluster.
 struct ClusterNote {
-  std::string type;     // "local"
-  std::string problem;  // why it cannot be reached; "" while it can
+  std::string type = {};     // "local"
+  std::string problem = {};  // why it cannot be reached; "" while it can
   bool is_leaving = false;
 };
 using ClusterNotes = std::map<std::string, ClusterNote, std::less<>>;
