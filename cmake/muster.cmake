@@ -32,6 +32,7 @@ function(muster_precompile)
 endfunction()
 
 function(muster_precompile_one NAME FILE)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" MUSTER_BUILD_TYPE)
   cmake_parse_arguments(ARG "" "" "LIBS;HEADERS" ${ARGN})
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/pch/${FILE} CONTENT "// Makes the precompiled header.\n")
   add_library(${NAME} OBJECT ${CMAKE_BINARY_DIR}/pch/${FILE})
@@ -40,6 +41,17 @@ function(muster_precompile_one NAME FILE)
     <algorithm> <array> <chrono> <compare> <cstddef> <cstdint> <functional> <limits> <map> <memory>
     <optional> <set> <span> <string> <string_view> <tuple> <type_traits> <unordered_map> <utility>
     <variant> <vector> <fmt/format.h> ${ARG_HEADERS})
+  # A precompiled header has the path of its folder in it, so ccache would miss in every new clone:
+  # it compares this text instead, which says what went into the header.
+  set(SUM "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
+  string(APPEND SUM " ${CMAKE_CXX_FLAGS_${MUSTER_BUILD_TYPE}} ${MUSTER_SANITIZE} ${ARG_HEADERS}")
+  foreach(PACKAGE libstdc++-12-dev libc6-dev libfmt-dev libcli11-dev)
+    execute_process(COMMAND dpkg-query -W ${PACKAGE} OUTPUT_VARIABLE VERSION ERROR_QUIET
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(APPEND SUM " ${VERSION}")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/CMakeFiles/${NAME}.dir/cmake_pch.hxx.pch.sum
+    CONTENT "${SUM}\n")
 endfunction()
 
 # The rest of the arguments: what it is linked with.
