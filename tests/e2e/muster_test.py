@@ -146,13 +146,14 @@ class OnKubernetes(WithCluster):
         path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
         stray = self.jobs()[0]
         meta = stray["metadata"]
+        labels = {"muster.dev/job": "stray", "muster.dev/attempt": "1",
+                  "muster.dev/server": meta["labels"]["muster.dev/server"]}
         CLUSTER.create(path, {
             "apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": "stray",
-                         "labels": {"muster.dev/job": "stray", "muster.dev/attempt": "1"},
+            "metadata": {"name": "stray", "labels": labels,
                          "annotations": {**meta["annotations"], "muster.dev/job-id": "stray"}},
             "spec": {"completions": 1, "template": {
-                "metadata": {"labels": {"muster.dev/job": "stray", "muster.dev/attempt": "1"}},
+                "metadata": {"labels": labels},
                 "spec": {"restartPolicy": "Never", "containers": [
                     {"name": "main", "image": "none", "command": ["sleep"]}]}}}})
         self.server.start()
