@@ -187,6 +187,17 @@ class ControlPlane:
         self.daemons["apiserver"].start()
         self.wait_ready()
 
+    def kill(self):
+        """Its memory and its voice, at once; those who only talk to them stay and try again."""
+        for name in ("apiserver", "etcd"):
+            self.daemons[name].kill()
+
+    def revive(self):
+        """After kill(): with the same data, at the same place."""
+        for name in ("etcd", "apiserver"):
+            self.daemons[name].start()
+        self.wait_ready()
+
     def stop(self):
         for name in ("kwok", "scheduler", "controllers", "apiserver", "etcd"):
             if name in self.daemons:

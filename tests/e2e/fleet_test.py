@@ -144,15 +144,6 @@ class ThreeClusters(Fleet):
 
 class KilledAndRevived(Fleet):
 
-    def kill(self, name):
-        for daemon in ("apiserver", "etcd"):
-            FLEET[name].daemons[daemon].kill()
-
-    def revive(self, name):
-        cluster = FLEET[name]
-        cluster.start_etcd()
-        cluster.start_api()
-
     def submit_all(self, count):
         """Gangs that run on in the cluster that will be lost, and such to be dispatched there."""
         keep = [self.gang("sleep", clusters=["west"]) for _ in range(2)]
@@ -166,7 +157,7 @@ class KilledAndRevived(Fleet):
     def test_a_cluster_killed_in_the_middle_of_dispatch_and_revived_runs_nothing_twice(self):
         keep, move, dispatched = self.submit_all(GANGS)
         self.wait("some of them are made", lambda: len(self.made().keys() & set(dispatched)) > 1)
-        self.kill("west")
+        FLEET["west"].kill()
         states = [self.server.job(job)["state"] for job in dispatched]
         late = [self.gang("true", clusters=["west"]) for _ in range(3)]
         self.wait("those who may run in the other cluster", lambda: all(
@@ -176,7 +167,7 @@ class KilledAndRevived(Fleet):
             row = self.server.job(job)
             self.assertEqual((row["state"], row["cluster"], row["attempt"]), ("Running", "west", 1))
         revived_at = datetime.now(timezone.utc)
-        self.revive("west")
+        FLEET["west"].revive()
         self.wait_states(dispatched + late, "Succeeded", wait_s=180)
         self.wait("what moved is gone from the west", lambda: {
             pod["metadata"]["annotations"]["muster.dev/job-id"] for pod in self.objects("west")
@@ -235,7 +226,7 @@ def main():
             cluster.add_nodes(NODES // 2, prefix=f"{name}-fast", gpus=GPUS,
                               labels={"speed": "fast"})
             cluster.add_nodes(NODES // 2, prefix=f"{name}-slow", gpus=GPUS)
-        return not run_tests(sys.modules[__name__], [], 1, options.only)
+        return not run_tests(sys.modules[__name__], [ThreeClusters], 1, options.only)
     finally:
         stop_all(list(FLEET.values()))
         print(f"{GANGS} gangs over {len(FLEET)} clusters, {time.monotonic() - start:.0f} s")
