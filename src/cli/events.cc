@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -43,20 +45,18 @@ class Timeline {
   void take(const json::value& event) {
     if (text(event, "kind") == "note" && !keys_.insert(key_of(event)).second) return;
     if (!follow_ || is_past_) {
-      past_.push_back(event);
+      past_.emplace(time_of(event, "at_ms"), event);
     } else {
       write(event);
     }
   }
   /// The past is over.
   void write_past() {
-    std::stable_sort(past_.begin(), past_.end(), [](const json::value& a, const json::value& b) {
-      return time_of(a, "at_ms") < time_of(b, "at_ms");
-    });
     is_past_ = false;
-    if (session_.is_data() && !follow_) return session_.print_data(past_);
-    for (const json::value& event : past_) write(event);
-    past_.clear();
+    json::array all;
+    for (const auto& [at, event] : std::exchange(past_, {})) all.push_back(event);
+    if (session_.is_data() && !follow_) return session_.print_data(all);
+    for (const json::value& event : all) write(event);
   }
   bool is_past() const { return is_past_; }
 
@@ -72,7 +72,7 @@ class Timeline {
   Session& session_;
   const bool follow_;
   bool is_past_ = true;
-  json::array past_;
+  std::multimap<Time, json::value> past_;  // of one moment in the order they came
   std::set<std::string> keys_;
 };
 

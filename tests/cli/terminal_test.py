@@ -164,8 +164,10 @@ class Exec(unittest.TestCase):
         terminal.type("while [ \"$(stty size)\" != '33 111' ]; do sleep 0.05; done; "
                       "echo resi''zed\r")
         terminal.read_until("resized")
-        terminal.type("sleep 100\r")
-        terminal.type("\x03")  # ends the sleep, not the client
+        terminal.type("sh -c 'echo wa\"\"its; exec sleep 100'\r")
+        terminal.read_until("waits")
+        terminal.type("\x03")  # ends the sleep, not the client; what is typed before it is lost
+        terminal.read_until(r"\^C")
         terminal.type("echo aft''er; exit 9\r")
         terminal.read_until("after")
         self.assertEqual(terminal.process.wait(PATIENCE), 9)

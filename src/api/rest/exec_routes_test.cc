@@ -115,26 +115,31 @@ struct ExecRoutes : ::testing::Test, testing::Desk {
     tell(model::JobSubmitted{job, world.job_count() + 1});
   }
 
-  /// What a client of the route sees.
-  struct Client {
+  /// What a client of the route hears; the connection may outlive the test's handle.
+  struct Heard {
     Mailbox<std::string> messages;
     Mailbox<std::string> closed;  // "1000", or the refusal's status and message
-    net::HttpClient::OpenSocket open;
   };
-  std::unique_ptr<Client> connect(const std::string& path) {
-    auto made = std::make_unique<Client>();
+  struct Client {
+    std::shared_ptr<Heard> heard = std::make_shared<Heard>();
+    net::HttpClient::OpenSocket open = {};
+    std::string next() const { return heard->messages.take(); }
+    std::string end() const { return heard->closed.take(); }
+  };
+  Client connect(const std::string& path) {
+    Client made;
     net::WebSocketCallbacks on;
-    on.on_message = [raw = made.get()](std::string_view message, bool) {
-      raw->messages.put(std::string(message));
+    on.on_message = [heard = made.heard](std::string_view message, bool) {
+      heard->messages.put(std::string(message));
     };
-    on.on_close = [raw = made.get()](const Result<net::WebSocketClose>& how,
-                                     const net::Response& refused) {
-      raw->closed.put(refused.status != 0
-                          ? fmt::format("{} {}", refused.status, refused.body.view())
-                          : fmt::format("{}", how ? how->code : 0));
+    on.on_close = [heard = made.heard](const Result<net::WebSocketClose>& how,
+                                       const net::Response& refused) {
+      heard->closed.put(refused.status != 0
+                            ? fmt::format("{} {}", refused.status, refused.body.view())
+                            : fmt::format("{}", how ? how->code : 0));
     };
-    made->open = client->open_websocket({.url = server->url() + "/api/muster/v1" + path},
-                                        {.protocols = {std::string(exec_protocol)}}, std::move(on));
+    made.open = client->open_websocket({.url = server->url() + "/api/muster/v1" + path},
+                                       {.protocols = {std::string(exec_protocol)}}, std::move(on));
     return made;
   }
 };
@@ -149,19 +154,19 @@ TEST_F(ExecRoutes, StreamsGoBothWaysUntilTheCommandEnds) {
   EXPECT_FALSE(command->command.has_terminal);
   command->on.on_output("out");
   command->on.on_errors("err");
-  EXPECT_EQ(shell->messages.take(), "\x01out");
-  EXPECT_EQ(shell->messages.take(),
+  EXPECT_EQ(shell.next(), "\x01out");
+  EXPECT_EQ(shell.next(),
             "\x02"
             "err");
-  shell->open.socket.send(net::channel_message(Channel::Stdin, "hello"));
-  shell->open.socket.send(net::resize_message(80, 24));
-  shell->open.socket.send(net::close_message(Channel::Stdin));
+  shell.open.socket.send(net::channel_message(Channel::Stdin, "hello"));
+  shell.open.socket.send(net::resize_message(80, 24));
+  shell.open.socket.send(net::close_message(Channel::Stdin));
   EXPECT_EQ(command->asked.take(), "write hello");
   EXPECT_EQ(command->asked.take(), "resize 80 24");
   EXPECT_EQ(command->asked.take(), "end_input");
   command->on.on_exit(3);
-  EXPECT_EQ(shell->messages.take(), "\x03{\"exit_code\":3}");
-  EXPECT_EQ(shell->closed.take(), "1000");
+  EXPECT_EQ(shell.next(), "\x03{\"exit_code\":3}");
+  EXPECT_EQ(shell.end(), "1000");
   ASSERT_EQ(audit.size(), 1U);
   EXPECT_EQ(audit[0].verb, "exec");
   EXPECT_EQ(audit[0].object, "runs");
@@ -172,16 +177,16 @@ TEST_F(ExecRoutes, StreamsGoBothWaysUntilTheCommandEnds) {
 TEST_F(ExecRoutes, AnErrorOfTheCommandReachesTheClient) {
   const auto shell = connect("/jobs/runs/exec?command=ls");
   begun.take()->on.on_exit(Error{Fault::Unavailable, "no permission"});
-  EXPECT_EQ(shell->messages.take(), "\x03{\"error\":\"no permission\"}");
-  EXPECT_EQ(shell->closed.take(), "1000");
+  EXPECT_EQ(shell.next(), "\x03{\"error\":\"no permission\"}");
+  EXPECT_EQ(shell.end(), "1000");
 }
 
 TEST_F(ExecRoutes, AClientThatGoesAwayEndsTheCommand) {
   const auto shell = connect("/jobs/runs/exec?command=ls");
   const auto command = begun.take();
   command->on.on_output("up");
-  shell->messages.take();
-  shell->open.call.cancel();
+  shell.next();
+  shell.open.call.cancel();
   EXPECT_EQ(command->asked.take(), "cancel");
 }
 
@@ -189,24 +194,24 @@ TEST_F(ExecRoutes, ASlowCommandSlowsItsClientAndASlowClientTheCommand) {
   const auto shell = connect("/jobs/runs/exec?command=cat&input=true");
   const auto command = begun.take();
   command->pending = 2U << 20;
-  shell->open.socket.send(net::channel_message(Channel::Stdin, "1"));
+  shell.open.socket.send(net::channel_message(Channel::Stdin, "1"));
   EXPECT_EQ(command->asked.take(), "write 1");
-  shell->open.socket.send(net::channel_message(Channel::Stdin, "2"));
+  shell.open.socket.send(net::channel_message(Channel::Stdin, "2"));
   command->on.on_output("not held");
-  EXPECT_EQ(shell->messages.take(), "\x01not held");
+  EXPECT_EQ(shell.next(), "\x01not held");
   command->pending = 0;
   command->on.on_drained();
   EXPECT_EQ(command->asked.take(), "write 2");
-  shell->open.socket.hold();
+  shell.open.socket.hold();
   const std::string piece(256U << 10, 'x');
   for (int i = 0; i < 1000 && !command->is_held; ++i) command->on.on_output(piece);
   EXPECT_EQ(command->asked.take(), "hold");
-  shell->open.socket.release();
+  shell.open.socket.release();
   EXPECT_EQ(command->asked.take(), "release");
 }
 
 TEST_F(ExecRoutes, WhatCannotRunIsAnOrdinaryError) {
-  const auto refused = [&](const std::string& path) { return connect(path)->closed.take(); };
+  const auto refused = [&](const std::string& path) { return connect(path).end(); };
   EXPECT_THAT(refused("/jobs/runs/exec"), HasSubstr("400"));
   EXPECT_THAT(refused("/jobs/runs/exec?comand=ls"), HasSubstr("comand"));
   EXPECT_THAT(refused("/jobs/nobody/exec?command=ls"),
@@ -228,22 +233,22 @@ TEST_F(ExecRoutes, OnlySoManyRunAtOnce) {
   const auto one = begun.take();
   const auto second = connect("/jobs/runs/exec?command=ls");
   const auto two = begun.take();
-  EXPECT_THAT(connect("/jobs/runs/exec?command=ls")->closed.take(), HasSubstr("429"));
+  EXPECT_THAT(connect("/jobs/runs/exec?command=ls").end(), HasSubstr("429"));
   two->on.on_exit(0);
-  EXPECT_EQ(second->closed.take(), "1000");
+  EXPECT_EQ(second.end(), "1000");
   ends_at_once = true;
   std::string again = "429";  // until the server has heard that the second closed
   for (int i = 0; i < 1000 && again.starts_with("429"); ++i)
-    again = connect("/jobs/runs/exec?command=ls")->closed.take();
+    again = connect("/jobs/runs/exec?command=ls").end();
   EXPECT_EQ(again, "1000");
 }
 
 TEST_F(ExecRoutes, ACommandThatEndsAtOnceIsHeardWhole) {
   ends_at_once = true;
   const auto shell = connect("/jobs/runs/exec?command=ls");
-  EXPECT_EQ(shell->messages.take(), "\x01quick");
-  EXPECT_EQ(shell->messages.take(), "\x03{\"exit_code\":0}");
-  EXPECT_EQ(shell->closed.take(), "1000");
+  EXPECT_EQ(shell.next(), "\x01quick");
+  EXPECT_EQ(shell.next(), "\x03{\"exit_code\":0}");
+  EXPECT_EQ(shell.end(), "1000");
 }
 
 }  // namespace

@@ -10,11 +10,16 @@
 namespace muster::clusters {
 namespace {
 
+constexpr std::string_view end_of_transmission = "\x04";  // what Ctrl-D types
+
 class Session : public ports::PodCommandSession {
  public:
-  explicit Session(kube::ExecSession session) : session_(std::move(session)) {}
+  Session(kube::ExecSession session, bool has_terminal)
+      : session_(std::move(session)), has_terminal_(has_terminal) {}
   void write(std::string_view bytes) override { session_.write(bytes); }
+  /// The end of a terminal's input is typed; closing its stream takes the output with it.
   void end_input() override {
+    if (has_terminal_) return write(end_of_transmission);
     if (!session_.close_stdin()) session_.cancel();  // an old server: the command would wait
   }
   void resize(int columns, int rows) override { session_.resize(columns, rows); }
@@ -24,6 +29,7 @@ class Session : public ports::PodCommandSession {
 
  private:
   kube::ExecSession session_;
+  const bool has_terminal_;
 };
 
 Result<PodSight> find_pod(const std::vector<PodSight>& pods, std::uint32_t rank) {
@@ -65,7 +71,8 @@ Result<std::shared_ptr<ports::PodCommandSession>> exec_in_pod(
                                                   .command = command.words,
                                                   .has_stdin = command.has_input,
                                                   .has_tty = command.has_terminal},
-                                                 std::move(on))));
+                                                 std::move(on)),
+                                command.has_terminal));
 }
 
 }  // namespace muster::clusters
