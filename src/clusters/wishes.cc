@@ -26,28 +26,26 @@ void Wishes::put(std::span<const ports::Expected> expected) {
 }
 
 void Wishes::add(Wish wish) {
-  {
-    const std::lock_guard lock(mutex_);
-    wishes_.push_back(std::move(wish));
-    done_ = false;
-  }
-  ::eventfd_write(wake_.get(), 1);
+  const std::lock_guard lock(mutex_);
+  wishes_.push_back(std::move(wish));
+  done_ = false;
+  wake_up();
 }
 
 void Wishes::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    done_ = false;
-  }
-  ::eventfd_write(wake_.get(), 1);
+  const std::lock_guard lock(mutex_);
+  done_ = false;
+  wake_up();
 }
 
 void Wishes::end() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  ::eventfd_write(wake_.get(), 1);
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
+  wake_up();
+}
+
+void Wishes::wake_up() {
+  if (!std::exchange(woken_, true)) ::eventfd_write(wake_.get(), 1);
 }
 
 std::deque<Wish> Wishes::take() {
@@ -66,7 +64,10 @@ bool Wishes::rest(bool done, int other, Duration at_most) {
   pollfd fds[2] = {{wake_.get(), POLLIN, 0}, {other, POLLIN, 0}};
   ::poll(fds, 2, static_cast<int>(at_most.ms));
   eventfd_t woken = 0;
-  if (fds[0].revents != 0) ::eventfd_read(wake_.get(), &woken);
+  if (fds[0].revents == 0) return true;
+  ::eventfd_read(wake_.get(), &woken);
+  const std::lock_guard lock(mutex_);
+  woken_ = false;  // whoever comes from here on wakes it again, whoever came before is heard now
   return true;
 }
 

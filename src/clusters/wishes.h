@@ -43,6 +43,8 @@ class Wishes {
 
  private:
   void add(Wish wish);
+  /// Writes to wake_ unless that is done already. Under the mutex.
+  void wake_up();
 
   const std::size_t actions_most_;
   Fd wake_;
@@ -50,6 +52,7 @@ class Wishes {
   std::condition_variable done_changed_;
   std::deque<Wish> wishes_;
   bool done_ = false;
+  bool woken_ = false;  // and not heard yet
   bool ending_ = false;
 };
 

@@ -136,7 +136,9 @@ class OnKubernetes(WithCluster):
         self.assertEqual(len(self.pods()), 2)
         self.muster("cancel", job)
         self.wait("pods and Jobs are gone", lambda: not self.pods() and not self.jobs())
-        self.wait("the Service is gone", lambda: not self.objects("/api/v1/{ns}/services"))
+        services = self.objects("/api/v1/{ns}/services")
+        self.assertEqual(["muster.dev/job" in one["metadata"]["labels"] for one in services],
+                         [False], "only the one that gangs share")
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
     def test_attempts_that_nobody_wants_any_more_are_removed_after_a_restart(self):

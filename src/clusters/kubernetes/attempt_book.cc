@@ -19,6 +19,7 @@ constexpr Duration cache_lag = seconds(5);
 
 void AttemptBook::create(const ports::Attempt& attempt, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
   at->second.at = now;
   commands_.emplace_back(MakeObjects{attempt});
@@ -26,6 +27,7 @@ void AttemptBook::create(const ports::Attempt& attempt, Time now) {
 
 void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
   Entry& entry = at->second;
   if (is_new) {
     // Not known here does not mean not there: another instance may have made it.
@@ -55,6 +57,7 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
 
 void AttemptBook::adopt(const ports::Attempt& attempt, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
   at->second.stage = Stage::Made;
   at->second.at = now + options_.ready_within;
@@ -62,6 +65,7 @@ void AttemptBook::adopt(const ports::Attempt& attempt, Time now) {
 
 void AttemptBook::vanished(const ports::Attempt& attempt, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
   at->second.stage = Stage::Over;
   at->second.at = now;
@@ -74,6 +78,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
                        Time now) {
   const auto at = entries_.find(attempt);
   if (at == entries_.end() || at->second.stage != Stage::Making) return;
+  Change change(*this, at);
   Entry& entry = at->second;
   if (entry.outcome) return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
   switch (how) {
@@ -87,14 +92,14 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
     case Making::NotNow:
       return finish(attempt, entry, start_failed(attempt, entry, reason, now));
     case Making::Unavailable:
-      entries_.erase(at);  // the loop hands it over again; what was made is met then
-      return;
+      return change.forget();  // the loop hands it over again; what was made is met then
   }
 }
 
 void AttemptBook::removed(const ports::Attempt& attempt) {
   const auto at = entries_.find(attempt);
   if (at == entries_.end() || at->second.stage != Stage::Removing) return;
+  const Change change(*this, at);
   at->second.stage = Stage::Confirming;
   at->second.is_asking = true;
   commands_.emplace_back(ConfirmGone{attempt});
@@ -103,6 +108,7 @@ void AttemptBook::removed(const ports::Attempt& attempt) {
 void AttemptBook::confirmed(const ports::Attempt& attempt, bool is_gone, Time now) {
   const auto at = entries_.find(attempt);
   if (at == entries_.end() || at->second.stage != Stage::Confirming) return;
+  const Change change(*this, at);
   Entry& entry = at->second;
   entry.is_asking = false;
   if (!is_gone) {
@@ -118,6 +124,7 @@ void AttemptBook::confirmed(const ports::Attempt& attempt, bool is_gone, Time no
 void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Time now) {
   const auto at = entries_.find(attempt);
   if (at == entries_.end()) return;
+  const Change change(*this, at);
   Entry& entry = at->second;
   if (entry.stage == Stage::Confirming && !entry.is_asking && !state.has_live_pods) {
     entry.at = now;  // the last pod went: ask at once
@@ -160,35 +167,76 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
 }
 
 void AttemptBook::pass(Time now) {
-  for (auto at = entries_.begin(); at != entries_.end();) {
-    const auto& [attempt, entry] = *at;
-    if (entry.stage == Stage::Over && now - entry.at >= options_.keep_outcomes) {
-      at = entries_.erase(at);
-      continue;
-    }
-    Entry& mine = at->second;
-    if (mine.stage == Stage::Made && mine.verdict && now >= mine.at) {
-      finish(attempt, mine, *mine.verdict);
-    } else if (mine.stage == Stage::Made && !mine.has_started && now >= mine.at) {
-      const std::string why = mine.trouble.empty() ? "" : "; " + mine.trouble;
-      finish(attempt, mine,
-             start_failed(attempt, mine,
-                          fmt::format("not all pods were ready within {}{}",
-                                      to_text(options_.ready_within), why),
-                          now));
-    } else if (mine.stage == Stage::Over && mine.is_back && now - mine.at >= cache_lag) {
-      // A create that was on its way when all was gone has arrived after all.
-      mine.is_back = false;
-      mine.stage = Stage::Removing;
-      commands_.emplace_back(RemoveObjects{attempt});
-    } else if ((mine.stage == Stage::Ended || mine.stage == Stage::Confirming) && !mine.is_asking &&
-               now >= mine.at) {
-      // Of Confirming: deleting again costs nothing, and meets what came up in between.
-      mine.stage = Stage::Removing;
-      commands_.emplace_back(RemoveObjects{attempt});
-    }
-    ++at;
+  std::vector<ports::Attempt> due;
+  for (auto at = due_.begin(); at != due_.end() && at->first <= now; ++at) {
+    due.push_back(at->second);
   }
+  for (const ports::Attempt& attempt : due) {
+    const auto at = entries_.find(attempt);
+    Change change(*this, at);
+    Entry& entry = at->second;
+    if (entry.stage == Stage::Over && now - entry.at >= options_.keep_outcomes) {
+      change.forget();
+    } else {
+      pass_one(attempt, entry, now);
+    }
+  }
+}
+
+void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now) {
+  if (entry.stage == Stage::Made && entry.verdict) {
+    finish(attempt, entry, *entry.verdict);
+  } else if (entry.stage == Stage::Made) {
+    const std::string why = entry.trouble.empty() ? "" : "; " + entry.trouble;
+    finish(attempt, entry,
+           start_failed(attempt, entry,
+                        fmt::format("not all pods were ready within {}{}",
+                                    to_text(options_.ready_within), why),
+                        now));
+  } else {
+    // Of Over: a create that was on its way when all was gone has arrived after all.
+    // Of Confirming: deleting again costs nothing, and meets what came up in between.
+    entry.is_back = false;
+    entry.stage = Stage::Removing;
+    commands_.emplace_back(RemoveObjects{attempt});
+  }
+}
+
+Time AttemptBook::due_of(const Entry& entry) const {
+  switch (entry.stage) {
+    case Stage::Made:
+      return entry.verdict || !entry.has_started ? entry.at : Time::never();
+    case Stage::Confirming:
+    case Stage::Ended:
+      return entry.is_asking ? Time::never() : entry.at;
+    case Stage::Over:
+      return entry.at + (entry.is_back ? cache_lag : options_.keep_outcomes);
+    case Stage::Making:
+    case Stage::Removing:
+      break;
+  }
+  return Time::never();
+}
+
+void AttemptBook::count(Entries::iterator at, bool is_forgotten) {
+  const ports::Attempt& attempt = at->first;
+  Entry& entry = at->second;
+  const bool is_at_rest = entry.is_said || entry.stage == Stage::Over ||
+                          (entry.stage == Stage::Made && entry.has_started && !entry.verdict);
+  const bool is_open = !is_at_rest && !is_forgotten;
+  if (std::exchange(entry.is_open, is_open)) --open_;
+  if (is_open) ++open_;
+  const Time due = is_forgotten ? Time::never() : due_of(entry);
+  if (due != entry.due) {
+    if (!entry.due.is_never()) due_.erase({entry.due, attempt});
+    if (!due.is_never()) due_.emplace(due, attempt);
+    entry.due = due;
+  }
+  const bool is_leaving =
+      !is_forgotten && (entry.stage == Stage::Confirming || entry.stage == Stage::Removing);
+  if (is_leaving) leaving_.insert(attempt);
+  if (!is_leaving) leaving_.erase(attempt);
+  if (is_forgotten) entries_.erase(at);
 }
 
 std::vector<ports::Attempt> AttemptBook::alive() const {
@@ -199,28 +247,11 @@ std::vector<ports::Attempt> AttemptBook::alive() const {
   return found;
 }
 
-std::vector<ports::Attempt> AttemptBook::leaving() const {
-  std::vector<ports::Attempt> found;
-  for (const auto& [attempt, entry] : entries_) {
-    if (entry.stage == Stage::Confirming || entry.stage == Stage::Removing)
-      found.push_back(attempt);
-  }
-  return found;
-}
-
 bool AttemptBook::will_delete(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   if (at == entries_.end()) return false;
   return at->second.stage == Stage::Removing ||
          (at->second.stage == Stage::Making && at->second.outcome);
-}
-
-bool AttemptBook::is_settled() const {
-  return std::all_of(entries_.begin(), entries_.end(), [](const auto& one) {
-    const Entry& entry = one.second;
-    return entry.is_said || entry.stage == Stage::Over ||
-           (entry.stage == Stage::Made && entry.has_started && !entry.verdict);
-  });
 }
 
 /// Whoever asks again for what is known hears how it stands.

@@ -7,11 +7,15 @@
 // confirmed, in a consistent list, that nothing is left, or when all its Jobs have ended by
 // themselves. Those are kept for a while as proof: a server that is killed before it wrote the
 // outcome down finds them, and does not run the attempt again. Said once, it is final.
+//
+// Thousands of attempts are in the book, most of them over or at rest: no question to it looks at
+// all of them, but for alive().
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,12 +86,12 @@ class AttemptBook {
   /// It is to go, and the cluster has not answered its deletes yet.
   bool will_delete(const ports::Attempt& attempt) const;
   /// Those that are deleted and not gone yet.
-  std::vector<ports::Attempt> leaving() const;
+  const std::set<ports::Attempt>& leaving() const { return leaving_; }
   /// Attempts with objects in the cluster, as far as known.
   std::vector<ports::Attempt> alive() const;
   std::size_t size() const { return entries_.size(); }
   /// Nothing is under way: all attempts run or are over.
-  bool is_settled() const;
+  bool is_settled() const { return open_ == 0; }
 
  private:
   enum class Stage {
@@ -113,7 +117,31 @@ class AttemptBook {
     bool is_guess = false;                    // of the verdict: the pod's own may still come
     std::string trouble;                      // the last reason why it does not start
     int failed_starts = 0;                    // of the job here, in a row, with this one
+
+    // As the book counts it, see Change.
+    bool is_open = false;
+    Time due = Time::never();
   };
+  using Entries = std::map<ports::Attempt, Entry>;
+
+  /// While an entry changes; at the end of it the counts of the book are right again.
+  class Change {
+   public:
+    Change(AttemptBook& book, Entries::iterator at) : book_(book), at_(at) {}
+    ~Change() { book_.count(at_, is_forgotten_); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+    void forget() { is_forgotten_ = true; }
+
+   private:
+    AttemptBook& book_;
+    Entries::iterator at_;
+    bool is_forgotten_ = false;
+  };
+  void count(Entries::iterator at, bool is_forgotten);
+  /// When pass() has to look at it.
+  Time due_of(const Entry& entry) const;
+  void pass_one(const ports::Attempt& attempt, Entry& entry, Time now);
 
   void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
   void say_again(const ports::Attempt& attempt, const Entry& entry);
@@ -125,7 +153,10 @@ class AttemptBook {
                                   Time now) const;
 
   const BookOptions options_;
-  std::map<ports::Attempt, Entry> entries_;
+  Entries entries_;
+  std::set<std::pair<Time, ports::Attempt>> due_;
+  std::set<ports::Attempt> leaving_;
+  std::size_t open_ = 0;  // entries under way
   std::vector<BookCommand> commands_;
 };
 

@@ -152,6 +152,34 @@ TEST(AttemptBook, ARunningGangWhoseObjectsAreGoneIsStartedAgain) {
                           "start failed until 10000: its objects were deleted by somebody else"));
 }
 
+TEST(AttemptBook, IsSettledWhenAllRunOrAreOver) {
+  Story story;
+  EXPECT_TRUE(story.book.is_settled());
+  story.make_it();
+  EXPECT_FALSE(story.book.is_settled()) << "not ready yet";
+  story.see(GangPhase::Running);
+  EXPECT_TRUE(story.book.is_settled());
+  story.book.remove(a1, story.now);
+  EXPECT_FALSE(story.book.is_settled());
+  EXPECT_THAT(story.book.leaving(), ElementsAre(a1));
+  story.next_steps();
+  story.end_it();
+  EXPECT_TRUE(story.book.is_settled());
+  EXPECT_THAT(story.book.leaving(), IsEmpty());
+  story.book.pass(story.now + hours(2));
+  EXPECT_EQ(story.book.size(), 0U) << "outcomes are kept for a while only";
+}
+
+TEST(AttemptBook, OneThatNobodyKnowsWhetherItWasMadeIsForgottenWholly) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.made(a1, AttemptBook::Making::Unavailable, "", story.now);
+  EXPECT_EQ(story.book.size(), 0U);
+  EXPECT_TRUE(story.book.is_settled());
+  story.book.pass(story.now + hours(2));
+  EXPECT_THAT(story.next_steps(), ElementsAre("make"));
+}
+
 TEST(AttemptBook, AGangWhoseObjectsGoBeforeItsPodsAreReadyIsStartedAgainAtOnce) {
   Story story;
   story.make_it();

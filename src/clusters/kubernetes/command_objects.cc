@@ -84,7 +84,6 @@ class Maker {
   std::vector<json::value> make() const {
     std::vector<json::value> objects;
     if (!command_.files.empty()) objects.push_back(files_secret());
-    if (pods_ > 1) objects.push_back(service());
     for (const SetPlan& set : sets_) objects.push_back(job(set));
     return objects;
   }
@@ -101,6 +100,7 @@ class Maker {
     made[attempt_label] = text(std::to_string(attempt_.number));
     if (!options_.server.empty()) made[server_label] = text(options_.server);
     if (set == nullptr) return made;
+    if (pods_ > 1) made[peers_label] = text(peers_name(attempt_, options_.server));
     made[set_label] = text(label_value(set->name));
     for (const auto& [name, value] : set->command->pod.labels) made.emplace(name, text(value));
     return made;
@@ -136,18 +136,6 @@ class Maker {
     return secret;
   }
 
-  /// Without an address of its own: it gives the pods names by which they find each other.
-  json::value service() const {
-    json::value made = object("v1", "Service", object_name(attempt_, ""), nullptr);
-    set_at(made, {"spec", "clusterIP"}, "None");
-    set_at(made, {"spec", "publishNotReadyAddresses"}, true);
-    json::object selector;
-    selector[job_label] = text(label_value(attempt_.job));
-    selector[attempt_label] = text(std::to_string(attempt_.number));
-    set_at(made, {"spec", "selector"}, std::move(selector));
-    return made;
-  }
-
   json::value job(const SetPlan& set) const {
     json::value made = object("batch/v1", "Job", job_name(set), &set);
     set_at(made, {"spec", "completionMode"}, "Indexed");
@@ -174,7 +162,7 @@ class Maker {
     set_text("runtimeClassName", pod.runtime_class);
     set_text("schedulerName", pod.scheduler_name);
     set_text("priorityClassName", options_.priority_class);
-    if (pods_ > 1) set_text("subdomain", object_name(attempt_, ""));
+    if (pods_ > 1) set_text("subdomain", peers_name(attempt_, options_.server));
     json::array secrets;
     for (const std::string& name : pod.pull_secrets) {
       secrets.push_back(json::object({{"name", text(name)}}));
@@ -283,7 +271,7 @@ class Maker {
     all["MUSTER_RANK_OFFSET"] = std::to_string(set.first_rank);
     add_peers(all, pods_,
               pods_ > 1 ? fmt::format("{}-0.{}.{}.svc", job_name(sets_.front()),
-                                      object_name(attempt_, ""), options_.pod.ns)
+                                      peers_name(attempt_, options_.server), options_.pod.ns)
                         : "127.0.0.1");
     json::array made;
     const auto from_index = [&](std::string_view name) {
@@ -356,6 +344,23 @@ Result<ObjectOptions> options_for(const model::Container& container, ObjectOptio
     if (!is_known) return invalid(fmt::format("mounts: there is no volume '{}'", mount.volume));
   }
   return options;
+}
+
+/// Without an address of its own: it gives the pods names. They need them before they are ready.
+std::optional<json::value> peers_service(const ports::Action& action, std::string_view ns,
+                                         const std::string& server) {
+  if (action.pods.size() < 2) return std::nullopt;
+  const std::string name = peers_name(action.attempt, server);
+  json::value made = json::object();
+  set_at(made, {"apiVersion"}, "v1");
+  set_at(made, {"kind"}, "Service");
+  set_at(made, {"metadata", "name"}, text(name));
+  set_at(made, {"metadata", "namespace"}, text(ns));
+  if (!server.empty()) set_at(made, {"metadata", "labels", server_label}, text(server));
+  set_at(made, {"spec", "clusterIP"}, "None");
+  set_at(made, {"spec", "publishNotReadyAddresses"}, true);
+  set_at(made, {"spec", "selector", peers_label}, text(name));
+  return made;
 }
 
 Result<std::vector<json::value>> command_objects(const ports::Action& action,

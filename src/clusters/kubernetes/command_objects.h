@@ -5,7 +5,9 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +52,11 @@ std::string allowed_namespaces(const ObjectOptions& options);
 /// What holds for the pods of a job: what it says itself, over the defaults. Fault::Invalid if that
 /// is not allowed here.
 Result<ObjectOptions> options_for(const model::Container& container, ObjectOptions defaults);
+
+/// The Service by which the pods of a gang find each other, shared with other jobs; none if there
+/// is only one pod.
+std::optional<boost::json::value> peers_service(const ports::Action& action, std::string_view ns,
+                                                const std::string& server);
 
 /// In the order in which they are to be made: first what pods need, then the Jobs by set.
 /// Fault::Invalid if command and placement do not belong together, or no image is known.

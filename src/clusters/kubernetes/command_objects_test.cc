@@ -1,9 +1,11 @@
 #include "clusters/kubernetes/command_objects.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
+#include <set>
 
 #include "clusters/kubernetes/names.h"
 #include "kube/json.h"
@@ -92,23 +94,48 @@ TEST(CommandObjects, ASinglePodIsOneJobOnItsNode) {
 }
 
 TEST(CommandObjects, AGangHasAJobPerSetAndNamesByWhichItsPodsFindEachOther) {
-  const auto objects = made(place({{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {1, "n3", "", 0, 0}}),
-                            command_of(2), with_image());
-  ASSERT_EQ(objects.size(), 3U);
-  EXPECT_EQ(text_at(objects[0], {"kind"}), "Service");
-  EXPECT_EQ(kube::name_of(objects[0]), "m-j7-2");
-  const auto& workers = objects[2];
+  const auto action = place({{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {1, "n3", "", 0, 0}});
+  const auto objects = made(action, command_of(2), with_image());
+  ASSERT_EQ(objects.size(), 2U);
+  const std::string peers = peers_name(action.attempt, "");
+  const auto& workers = objects[1];
   EXPECT_EQ(integer_at(workers, {"spec", "completions"}), 2);
   EXPECT_EQ(integer_at(workers, {"spec", "parallelism"}), 2);
-  EXPECT_EQ(text_at(pod_of(workers), {"subdomain"}), "m-j7-2");
+  EXPECT_EQ(text_at(pod_of(workers), {"subdomain"}), peers);
+  EXPECT_EQ(text_at(workers, {"spec", "template", "metadata", "labels", "muster.dev/peers"}),
+            peers);
   EXPECT_THAT(boost::json::serialize(*find(pod_of(workers), {"affinity"})),
               HasSubstr(R"("key":"kubernetes.io/hostname","operator":"In","values":["n2","n3"])"));
-  EXPECT_EQ(variable_of(workers, "MASTER_ADDR"), "m-j7-2-0-0.m-j7-2.team.svc");
+  EXPECT_EQ(variable_of(workers, "MASTER_ADDR"), "m-j7-2-0-0." + peers + ".team.svc");
   EXPECT_EQ(variable_of(workers, "WORLD_SIZE"), "3");
   EXPECT_EQ(variable_of(workers, "MUSTER_RANK_OFFSET"), "1");
   EXPECT_EQ(variable_of(workers, "RANK"), "(none)");
-  EXPECT_EQ(variable_of(objects[1], "RANK"),
+  EXPECT_EQ(variable_of(objects[0], "RANK"),
             "metadata.annotations['batch.kubernetes.io/job-completion-index']");
+}
+
+TEST(CommandObjects, ThePodsOfAGangShareAServiceWithOtherGangsOfTheServer) {
+  const auto gang = place({{0, "n1", "", 0, 0}, {0, "n2", "", 0, 0}});
+  const auto service = peers_service(gang, "team", "");
+  ASSERT_TRUE(service);
+  EXPECT_EQ(kube::name_of(*service), peers_name(gang.attempt, ""));
+  EXPECT_EQ(text_at(*service, {"spec", "clusterIP"}), "None");
+  EXPECT_EQ(text_at(*service, {"spec", "selector", "muster.dev/peers"}), kube::name_of(*service));
+  EXPECT_EQ(find(*service, {"metadata", "labels", "muster.dev/job"}), nullptr)
+      << "it stays when a job goes";
+  EXPECT_FALSE(peers_service(place({{0, "n1", "", 0, 0}}), "team", "")) << "it has no peers";
+  std::set<std::string> names;
+  for (int i = 0; i < 1000; ++i) names.insert(peers_name({fmt::format("job-{}", i), 1}, "server"));
+  EXPECT_EQ(names.size(), 16U);
+  EXPECT_FALSE(names.contains(peers_name({"job-0", 1}, "another"))) << "of its own server only";
+}
+
+TEST(Names, OneSelectorFindsWhatManyAttemptsMade) {
+  const std::vector<ports::Attempt> attempts = {{"a", 2}, {"not a label!", 2}};
+  EXPECT_EQ(attempts_selector(attempts, "s1"), "muster.dev/job in (a," +
+                                                   label_value("not a label!") +
+                                                   "),muster.dev/attempt=2,muster.dev/server=s1");
+  EXPECT_EQ(attempt_selector({"a", 1}, ""), "muster.dev/job in (a),muster.dev/attempt=1");
 }
 
 TEST(CommandObjects, NodesArePreferredOrLeftToOthersWhenThePoolSaysSo) {

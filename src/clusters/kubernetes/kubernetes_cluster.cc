@@ -23,6 +23,8 @@ constexpr Duration idle_pause = seconds(1);
 constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
+constexpr Duration logs_pause = milliseconds(20);
+constexpr int logs_share = 20;  // of the time that passed, at most, logs are looked through
 
 /// All that jobs may be made in, the cluster's own first, each once.
 std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
@@ -183,9 +185,10 @@ void KubernetesCluster::work() {
     const bool is_drained = sight_->changes().drain(ports_.inbox);
     outgoing_.flush();
     const bool is_calm = book_.is_settled() && held_.empty();
-    pause = !is_drained || !outgoing_.empty() || logs_->has_endings() ? short_pause
-            : is_calm                                                 ? idle_pause
-                                                                      : pass_pause;
+    pause = has_logs_due_                                               ? logs_pause
+            : !is_drained || !outgoing_.empty() || logs_->has_endings() ? short_pause
+            : is_calm                                                   ? idle_pause
+                                                                        : pass_pause;
   }
 }
 
@@ -265,7 +268,7 @@ void KubernetesCluster::look_at_gangs(Time now) {
       unread_.insert(attempt);
     }
   }
-  logs_->pass(now);
+  pass_logs(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
     if (!state) continue;
@@ -274,6 +277,15 @@ void KubernetesCluster::look_at_gangs(Time now) {
     if (!is_read) unread_.insert(attempt);
     if (is_read) book_.seen(attempt, *state, now);
   }
+}
+
+/// It looks through all logs: seldom enough that this stays a small part of the time.
+void KubernetesCluster::pass_logs(Time now) {
+  has_logs_due_ = now < next_logs_;
+  if (has_logs_due_) return;
+  logs_->pass(now);
+  const Time after = wall_now();
+  next_logs_ = after + std::max(logs_pause, Duration{(after - now).ms * logs_share});
 }
 
 /// A pod of a node that is gone, or marked out of service, is never said to have ended: it is
@@ -410,7 +422,8 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
   if (!objects) return book_.made(attempt, Making::Refused, objects.error().message, now);
   if (!is_allowed(attempt, pods_of_jobs(*objects), *objects, now)) return;
   ++promised_;
-  writer_->make(std::move(*objects), done);
+  auto peers = peers_service(node.mapped(), kube::namespace_of(objects->front()), options.server);
+  writer_->make(std::move(peers), std::move(*objects), done);
 }
 
 bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,

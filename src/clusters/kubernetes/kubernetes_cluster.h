@@ -102,6 +102,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void do_answers();
   void do_wishes(Time now);
   void look_at_gangs(Time now);
+  void pass_logs(Time now);
   void do_commands(Time now);
   void free_stuck(Time now);
   void tell_notes(Time now);
@@ -145,6 +146,8 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;
+  Time next_logs_;
+  bool has_logs_due_ = false;  // put off: they were looked through a moment ago
 
   // The client goes first: with it the last callback.
   std::unique_ptr<ObjectWriter> writer_;

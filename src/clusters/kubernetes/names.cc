@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/hash.h"
 
 namespace muster::clusters {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t name_max = 52;
 constexpr std::size_t label_max = 63;
+constexpr std::uint64_t peer_services = 16;
 
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -44,6 +46,13 @@ std::string object_name(const ports::Attempt& attempt, std::string_view part) {
   return is_changed ? with_hash(std::move(name), original, name_max) : name;
 }
 
+std::string peers_name(const ports::Attempt& attempt, const std::string& server) {
+  const std::uint64_t number = Hasher().add(attempt.job).value() % peer_services;
+  if (server.empty()) return fmt::format("muster-peers-{:x}", number);
+  const auto whose = static_cast<std::uint32_t>(Hasher().add(server).value());
+  return fmt::format("muster-peers-{:08x}-{:x}", whose, number);
+}
+
 std::string label_value(std::string_view text) {
   const auto is_fine = [](char c) {
     return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
@@ -62,9 +71,15 @@ std::string server_selector(const std::string& server) {
   return fmt::format("{},{}={}", job_label, server_label, server);
 }
 
-std::string attempt_selector(const ports::Attempt& attempt, const std::string& server) {
-  const std::string selector = fmt::format("{}={},{}={}", job_label, label_value(attempt.job),
-                                           attempt_label, attempt.number);
+std::string attempts_selector(std::span<const ports::Attempt> attempts, const std::string& server) {
+  std::string jobs;
+  for (const ports::Attempt& attempt : attempts) {
+    MUSTER_CHECK(attempt.number == attempts.front().number, "attempts of different numbers");
+    if (!jobs.empty()) jobs += ',';
+    jobs += label_value(attempt.job);
+  }
+  const std::string selector =
+      fmt::format("{} in ({}),{}={}", job_label, jobs, attempt_label, attempts.front().number);
   return server.empty() ? selector : fmt::format("{},{}={}", selector, server_label, server);
 }
 

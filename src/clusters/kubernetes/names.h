@@ -2,6 +2,7 @@
 // that creating twice meets the first. Pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,11 +10,16 @@
 
 namespace muster::clusters {
 
+/// Who owns the fields of what Muster makes.
+inline constexpr const char* field_manager = "muster";
+
 inline constexpr std::string_view job_label = "muster.dev/job";
 inline constexpr std::string_view attempt_label = "muster.dev/attempt";
 inline constexpr std::string_view set_label = "muster.dev/set";
 /// Which server made it: several may share a namespace.
 inline constexpr std::string_view server_label = "muster.dev/server";
+/// On pods of gangs of several: the Service by which they find each other.
+inline constexpr std::string_view peers_label = "muster.dev/peers";
 /// The job's id as it is; the label may hold a short form of it.
 inline constexpr std::string_view job_annotation = "muster.dev/job-id";
 /// Of how many Jobs the attempt is made.
@@ -29,12 +35,20 @@ inline constexpr std::string_view epoch_annotation = "muster.dev/epoch";
 /// make the names of its pods). Texts that had to be changed get a hash, so two never become one.
 std::string object_name(const ports::Attempt& attempt, std::string_view part);
 
+/// The headless Service that gives the pods of this job names. Few Services are shared by all jobs
+/// of a server: one for each would be a second create of every gang, and one for all would have
+/// every pod of the namespace looked at whenever one changes.
+std::string peers_name(const ports::Attempt& attempt, const std::string& server);
+
 /// The text itself where it is allowed as a label's value, else a short form with a hash.
 std::string label_value(std::string_view text);
 
 /// "muster.dev/job": everything of every job that the server made.
 std::string server_selector(const std::string& server);
-/// "muster.dev/job=J,muster.dev/attempt=N"
-std::string attempt_selector(const ports::Attempt& attempt, const std::string& server);
+/// "muster.dev/job in (J,K),muster.dev/attempt=N", of attempts that have the same number.
+std::string attempts_selector(std::span<const ports::Attempt> attempts, const std::string& server);
+inline std::string attempt_selector(const ports::Attempt& attempt, const std::string& server) {
+  return attempts_selector({&attempt, 1}, server);
+}
 
 }  // namespace muster::clusters

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/shared_objects.h"
 #include "kube/discovery.h"
 #include "kube/json.h"
 #include "kube/requests.h"
@@ -26,8 +27,6 @@ constexpr std::size_t homes_most = 100'000;
 using Making = AttemptBook::Making;
 using kube::Reply;
 
-constexpr const char* field_manager = "muster";
-
 kube::Resource services() {
   kube::Resource resource;
   resource.version = "v1";
@@ -38,25 +37,22 @@ kube::Resource services() {
 
 kube::Resource resource_of(const json::value& object) {
   const std::string_view kind = kube::text_at(object, {"kind"});
-  for (kube::Resource known : {kube::resources::jobs(), kube::resources::secrets(), services(),
-                               kube::resources::priority_classes()}) {
+  for (kube::Resource known : {kube::resources::jobs(), kube::resources::secrets()}) {
     if (known.kind == kind) return known;
   }
   MUSTER_CHECK(false, "no resource of kind {} is made for commands", kind);
   return {};
 }
 
-/// Not answered, or not now: nobody knows whether it was done. A conflict is of that kind: two
-/// wrote at once, a quota say, and whoever asks again is served.
-bool is_open(const kube::ApiError& error) {
+}  // namespace
+
+bool is_unanswered(const kube::ApiError& error) {
   return error.is_cancelled || error.code == 0 || error.code >= 500 || error.is_conflict() ||
          error.is_too_many_requests() || error.is_unauthorized();
 }
 
-}  // namespace
-
 MadeObjects judge_refusal(const kube::ApiError& error) {
-  if (is_open(error)) return {Making::Unavailable, error.message};
+  if (is_unanswered(error)) return {Making::Unavailable, error.message};
   if (error.is_invalid() || error.code == 400 || error.code == 413) {
     return {Making::Refused, error.message};
   }
@@ -81,8 +77,11 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
       : client(c),
         namespaces(std::move(p.namespaces)),
         server(std::move(p.server)),
-        priority_class(std::move(p.priority_class)),
-        kinds(c) {}
+        priority_class(p.priority_class.empty() ? json::value()
+                                                : priority_class_object(p.priority_class)),
+        kinds(c),
+        shared(c),
+        removals(c, server) {}
 
   using OnMade = std::function<void(MadeObjects)>;
   using Objects = std::shared_ptr<const std::vector<json::value>>;
@@ -189,26 +188,20 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
         });
   }
 
-  /// Whoever may not make the class may still use one that somebody else made.
-  void need_priority_class(std::function<void(std::optional<MadeObjects> refused)> then) {
-    if (priority_class.empty() || has_priority_class) return then(std::nullopt);
-    const kube::Resource resource = kube::resources::priority_classes();
-    client.send_later(kube::create_request(resource, "", priority_class_object(priority_class),
-                                           {.field_manager = field_manager}),
-                      [self = shared_from_this(), resource, then](const Reply<json::value>& made) {
-                        if (made || made.error().is_already_exists()) {
-                          self->has_priority_class = true;
-                          return then(std::nullopt);
-                        }
-                        if (!made.error().is_forbidden()) return then(judge_refusal(made.error()));
-                        self->client.send_later(
-                            kube::get_request(resource, "", self->priority_class),
-                            [self, then, why = made.error()](const Reply<json::value>& found) {
-                              if (!found) return then(judge_refusal(why));
-                              self->has_priority_class = true;
-                              then(std::nullopt);
-                            });
-                      });
+  /// Refused: what to say of the attempt.
+  using Shared = std::function<void(const std::optional<MadeObjects>& refused)>;
+  static SharedObjects::Then then_of(const Shared& then) {
+    return [then](const Reply<Ok>& there) {
+      then(there ? std::nullopt : std::optional(judge_refusal(there.error())));
+    };
+  }
+  void need_priority_class(const Shared& then) {
+    if (priority_class.is_null()) return then(std::nullopt);
+    shared.need(kube::resources::priority_classes(), priority_class, then_of(then));
+  }
+  void need_peers(const std::optional<json::value>& service, const Shared& then) {
+    if (!service) return then(std::nullopt);
+    shared.need(services(), *service, then_of(then));
   }
 
   /// Where an attempt may have objects.
@@ -235,60 +228,24 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   /// In each of the namespaces, one after the other.
   using Homes = std::shared_ptr<const std::vector<std::string>>;
-  void remove_in(std::size_t home, const Homes& in, const std::string& selector,
-                 const std::function<void(bool is_taken)>& done) {
+  using OnAll = std::function<void(bool)>;
+  void remove_in(std::size_t home, const Homes& in, const ports::Attempt& attempt,
+                 const OnAll& done) {
     if (home == in->size()) return done(true);
-    remove_from(0, (*in)[home], selector,
-                [self = shared_from_this(), home, in, selector, done](bool is_taken) {
-                  if (!is_taken) return done(false);
-                  self->remove_in(home + 1, in, selector, done);
-                });
+    removals.remove((*in)[home], attempt,
+                    [self = shared_from_this(), home, in, attempt, done](bool is_taken) {
+                      if (!is_taken) return done(false);
+                      self->remove_in(home + 1, in, attempt, done);
+                    });
   }
-
-  void confirm_in(std::size_t home, const Homes& in, const std::string& selector,
-                  const std::function<void(bool)>& done) {
+  void confirm_in(std::size_t home, const Homes& in, const ports::Attempt& attempt,
+                  const OnAll& done) {
     if (home == in->size()) return done(true);
-    const std::string ns = (*in)[home];
-    const auto is_empty = [](const Reply<json::value>& found) {
-      return found && kube::items_at(*found, {"items"}).empty();
-    };
-    const auto next = [self = shared_from_this(), home, in, selector, done] {
-      self->confirm_in(home + 1, in, selector, done);
-    };
-    // Owners before pods: when there is none any more, nobody makes pods.
-    list(kube::resources::config_maps(), ns, selector, 1,
-         [self = shared_from_this(), ns, selector, is_empty, done,
-          next](const Reply<json::value>& roots) {
-           // Whoever may not look for roots could not make any.
-           if (!is_empty(roots) && (roots || !roots.error().is_forbidden())) return done(false);
-           self->list(kube::resources::jobs(), ns, selector, 1,
-                      [self, ns, selector, is_empty, done, next](const Reply<json::value>& jobs) {
-                        if (!is_empty(jobs)) return done(false);
-                        self->list(kube::resources::pods(), ns, selector, 1,
-                                   [is_empty, done, next](const Reply<json::value>& pods) {
-                                     if (!is_empty(pods)) return done(false);
-                                     next();
-                                   });
-                      });
-         });
-  }
-
-  void remove_from(std::size_t index, const std::string& ns, const std::string& selector,
-                   const std::function<void(bool is_taken)>& done) {
-    const std::array<kube::Resource, 5> all = {kube::resources::config_maps(),
-                                               kube::resources::jobs(), kube::resources::pods(),
-                                               services(), kube::resources::secrets()};
-    if (index == all.size()) return done(true);
-    kube::DeleteOptions options;
-    // The root stays until all that it owns is gone; a Job until its pods are, and makes no others
-    // meanwhile.
-    if (index <= 1) options.propagation = "Foreground";
-    client.send_later(
-        kube::delete_collection_request(all.at(index), ns, {.label_selector = selector}, options),
-        [self = shared_from_this(), index, ns, selector, done](const Reply<json::value>& deleted) {
-          if (!deleted && is_open(deleted.error())) return done(false);
-          self->remove_from(index + 1, ns, selector, done);
-        });
+    removals.confirm_gone((*in)[home], attempt,
+                          [self = shared_from_this(), home, in, attempt, done](bool is_gone) {
+                            if (!is_gone) return done(false);
+                            self->confirm_in(home + 1, in, attempt, done);
+                          });
   }
 
   void list(const kube::Resource& resource, const std::string& ns, const std::string& selector,
@@ -301,11 +258,12 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   kube::Client& client;
   const std::vector<std::string> namespaces;
   const std::string server;
-  const std::string priority_class;
+  const json::value priority_class;  // null: none
   kube::RestMapper kinds;
   mutable std::mutex mutex;
   std::map<ports::Attempt, std::string> homes;  // guarded by mutex; of several namespaces only
-  std::atomic<bool> has_priority_class{false};
+  SharedObjects shared;
+  AttemptRemovals removals;
 };
 
 ObjectWriter::ObjectWriter(kube::Client& client, Place place)
@@ -332,25 +290,28 @@ void ObjectWriter::force_away(const std::string& ns, const std::string& pod,
                            [](const Reply<json::value>&) {});
 }
 
-void ObjectWriter::make(std::vector<json::value> objects, std::function<void(MadeObjects)> done) {
+void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::value> objects,
+                        std::function<void(MadeObjects)> done) {
   for (const json::value& object : objects) core_->set_home(object);
-  auto shared = std::make_shared<const std::vector<json::value>>(std::move(objects));
-  core_->need_priority_class(
-      [core = core_, shared, done = std::move(done)](const std::optional<MadeObjects>& refused) {
-        if (refused) return done(*refused);
-        core->make_from(0, shared, done);
-      });
+  auto all = std::make_shared<const std::vector<json::value>>(std::move(objects));
+  core_->need_priority_class([core = core_, peers = std::move(peers), all,
+                              done = std::move(done)](const std::optional<MadeObjects>& no_class) {
+    if (no_class) return done(*no_class);
+    core->need_peers(peers, [core, all, done](const std::optional<MadeObjects>& no_peers) {
+      if (no_peers) return done(*no_peers);
+      core->make_from(0, all, done);
+    });
+  });
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done) {
   core_->remove_in(0, std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt)),
-                   attempt_selector(attempt, core_->server), done);
+                   attempt, done);
 }
 
 void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done) {
   core_->confirm_in(0, std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt)),
-                    attempt_selector(attempt, core_->server),
-                    [core = core_, attempt, done = std::move(done)](bool is_gone) {
+                    attempt, [core = core_, attempt, done = std::move(done)](bool is_gone) {
                       if (is_gone) core->forget_home(attempt);
                       done(is_gone);
                     });

@@ -8,6 +8,7 @@
 #include <boost/json/value.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,10 @@ struct MadeObjects {
   AttemptBook::Making how = AttemptBook::Making::Done;
   std::string reason = {};
 };
+
+/// Not answered, or not now: nobody knows whether it was done. A conflict is of that kind: two
+/// wrote at once, a quota say, and whoever asks again is served.
+bool is_unanswered(const kube::ApiError& error);
 
 /// Whether a refusal is the job's fault, the cluster's, or a matter of time.
 MadeObjects judge_refusal(const kube::ApiError& error);
@@ -42,18 +47,15 @@ class ObjectWriter {
   ObjectWriter(kube::Client& client, Place place);
   ~ObjectWriter();
 
-  /// One after the other; those that are there already are fine. The priority class first, if this
-  /// writer has not seen it yet.
-  void make(std::vector<boost::json::value> objects, std::function<void(MadeObjects)> done);
+  /// One after the other; those that are there already are fine. First, unless they are known to be
+  /// there, the priority class and a Service that the attempt shares with others.
+  void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
+            std::function<void(MadeObjects)> done);
   /// The same of a list of objects, which the root owns. A name that is taken by somebody else's
   /// object is refused.
   void make(ListedObjects listed, std::function<void(MadeObjects)> done);
-  /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
-  /// grace. Not taken: the server did not answer, or not now; whoever asks whether it is gone meets
-  /// what is left.
+  // In every namespace where the attempt may have objects; see AttemptRemovals.
   void remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done);
-  /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
-  /// False when it does not answer.
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
   /// Deletes a pod without waiting for its node, unless it is another one by now.
   void force_away(const std::string& ns, const std::string& pod, const std::string& uid);

@@ -1,0 +1,41 @@
+// Deletes what attempts made in a cluster, and asks whether all of it is gone: of many attempts in
+// one request. An API server goes through all objects of a kind for each such request, so that one
+// a gang would take ever longer the more gangs there are.
+//
+// The first that comes is served at once; those that come meanwhile go together next.
+//
+// Threads: any; what was given is called exactly once, on the client's I/O thread, at the latest
+// while the client is destroyed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kube/client.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+class AttemptRemovals {
+ public:
+  /// The client must outlive it.
+  AttemptRemovals(kube::Client& client, std::string server);
+  ~AttemptRemovals();
+
+  /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
+  /// grace. Not taken: the server did not answer, or not now; whoever asks whether it is gone meets
+  /// what is left.
+  void remove(const std::string& ns, const ports::Attempt& attempt,
+              std::function<void(bool is_taken)> done);
+  /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
+  /// False when it does not answer.
+  void confirm_gone(const std::string& ns, const ports::Attempt& attempt,
+                    std::function<void(bool is_gone)> done);
+
+ private:
+  class Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace muster::clusters

@@ -1,0 +1,91 @@
+#include "clusters/kubernetes/shared_objects.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clusters/clock.h"
+#include "clusters/kubernetes/names.h"
+#include "kube/json.h"
+#include "kube/requests.h"
+
+namespace muster::clusters {
+
+namespace {
+
+namespace json = boost::json;
+using kube::Reply;
+
+constexpr Duration trusted_for = minutes(1);
+
+}  // namespace
+
+class SharedObjects::Core : public std::enable_shared_from_this<Core> {
+ public:
+  explicit Core(kube::Client& client) : client_(client) {}
+
+  void need(const kube::Resource& resource, const json::value& object, Then then) {
+    const std::string key = resource.plural + "/" + kube::key_of(object);
+    {
+      std::unique_lock lock(mutex_);
+      Known& known = known_[key];
+      if (known.is_there && steady_now() < known.until) {
+        lock.unlock();
+        return then(Ok{});
+      }
+      known.waiting.push_back(std::move(then));
+      if (known.waiting.size() > 1) return;
+    }
+    create(key, resource, object);
+  }
+
+ private:
+  struct Known {
+    bool is_there = false;
+    Time until;
+    std::vector<Then> waiting;  // the first of them asked
+  };
+
+  void create(const std::string& key, const kube::Resource& resource, const json::value& object) {
+    client_.send_later(
+        kube::create_request(resource, kube::namespace_of(object), object,
+                             {.field_manager = field_manager}),
+        [self = shared_from_this(), key, resource, name = std::string(kube::name_of(object)),
+         ns = std::string(kube::namespace_of(object))](const Reply<json::value>& made) {
+          if (made || made.error().is_already_exists()) return self->answer(key, Ok{});
+          if (!made.error().is_forbidden()) return self->answer(key, made.error());
+          self->client_.send_later(
+              kube::get_request(resource, ns, name),
+              [self, key, why = made.error()](const Reply<json::value>& found) {
+                if (found) return self->answer(key, Ok{});
+                self->answer(key, why);
+              });
+        });
+  }
+
+  void answer(const std::string& key, const Reply<Ok>& there) {
+    std::vector<Then> waiting;
+    {
+      const std::lock_guard lock(mutex_);
+      Known& known = known_[key];
+      known.is_there = there.ok();
+      known.until = steady_now() + trusted_for;
+      waiting.swap(known.waiting);
+    }
+    for (const Then& then : waiting) then(there);
+  }
+
+  kube::Client& client_;
+  std::mutex mutex_;
+  std::map<std::string, Known> known_;  // guarded by mutex_
+};
+
+SharedObjects::SharedObjects(kube::Client& client) : core_(std::make_shared<Core>(client)) {}
+SharedObjects::~SharedObjects() = default;
+void SharedObjects::need(const kube::Resource& resource, const json::value& object, Then then) {
+  core_->need(resource, object, std::move(then));
+}
+
+}  // namespace muster::clusters

@@ -1,0 +1,34 @@
+// Objects that many attempts need and none owns: the priority class, the Services by which pods of
+// a gang find each other. Made by whoever needs one first; those that need it meanwhile wait for
+// the same answer, those that come later ask nobody. What somebody else deletes is made again
+// within a minute.
+//
+// Threads: any; what was given is called exactly once, on the caller's thread or on the client's
+// I/O thread, at the latest while the client is destroyed.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <memory>
+
+#include "kube/client.h"
+#include "kube/resource.h"
+
+namespace muster::clusters {
+
+class SharedObjects {
+ public:
+  /// The client must outlive it.
+  explicit SharedObjects(kube::Client& client);
+  ~SharedObjects();
+
+  using Then = std::function<void(const kube::Reply<Ok>& there)>;
+  /// Whoever may not make it may still use one that somebody else made, if it may be read.
+  void need(const kube::Resource& resource, const boost::json::value& object, Then then);
+
+ private:
+  class Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace muster::clusters
