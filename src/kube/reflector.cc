@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -80,6 +81,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
 
   void take_page(Reply<json::value> page) {
     const Lock lock(mutex_);
+    take_objects();  // of the page before
     if (is_stopped_) return;
     if (!page) {
       // The token outlived what the server keeps: once more, in one piece, which cannot expire.
@@ -87,16 +89,29 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
       return is_unpaged_ ? list() : fail(page.error(), &Core::list);
     }
     contact();
+    version_ = version_of(*page);
+    continue_token_ = text_at(*page, {"metadata", "continue"});
+    page_.emplace(std::move(*page));
+    if (!continue_token_.empty()) {
+      // While the server reads the next page, this one is taken in.
+      next_page();
+      return client_.run_after({}, guarded(&Core::take_objects));
+    }
+    take_objects();
+    if (is_stopped_) return;
+    is_unpaged_ = false;
+    sink_->end_list();
+    if (!is_stopped_) watch();
+  }
+
+  void take_objects() {
+    std::optional<json::value> page;
+    page.swap(page_);
+    if (!page || is_stopped_) return;
     for (const json::value& object : items_at(*page, {"items"})) {
       sink_->upsert(object);
       if (is_stopped_) return;
     }
-    version_ = version_of(*page);
-    continue_token_ = text_at(*page, {"metadata", "continue"});
-    if (!continue_token_.empty()) return next_page();
-    is_unpaged_ = false;
-    sink_->end_list();
-    if (!is_stopped_) watch();
   }
 
   // --- watching
@@ -201,6 +216,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   ReflectorStats stats_;
   std::string version_;
   std::string continue_token_;
+  std::optional<json::value> page_;  // whose objects the sink has not got yet
   bool is_unpaged_ = false;
   int failures_ = 0;
   std::unique_ptr<WatchDecoder> decoder_;

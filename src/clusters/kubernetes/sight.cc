@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "clusters/kubernetes/kept_pod.h"
 #include "kube/informer.h"
 
 namespace muster::clusters {
@@ -13,17 +14,6 @@ namespace muster::clusters {
 namespace {
 
 namespace json = boost::json;
-
-/// What is kept of a pod: all of it when it takes room of ours, nearly nothing otherwise.
-struct SeenPod {
-  std::string uid;
-  std::unique_ptr<const model::ForeignPod> foreign;  // null: ours, unbound or ended
-};
-
-bool is_equal(const SeenPod& a, const SeenPod& b) {
-  if ((a.foreign == nullptr) != (b.foreign == nullptr)) return false;
-  return a.foreign == nullptr || *a.foreign == *b.foreign;
-}
 
 std::string node_key(const std::string& name) { return "n/" + name; }
 std::string pod_key(const std::string& uid) { return "p/" + uid; }
@@ -78,7 +68,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
     for (const auto& pod : pods_->store().all()) {
-      if (pod->foreign) say_pod(*pod);
+      if (pod->takes_room()) say_pod(*pod);
     }
     wake();
   }
@@ -119,17 +109,17 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     return on;
   }
 
-  kube::InformerHandlers<SeenPod> pod_handlers() {
-    using Pod = std::shared_ptr<const SeenPod>;
-    kube::InformerHandlers<SeenPod> on;
+  kube::InformerHandlers<KeptPod> pod_handlers() {
+    using Pod = std::shared_ptr<const KeptPod>;
+    kube::InformerHandlers<KeptPod> on;
     on.on_add = [this](const std::string&, const Pod& pod) {
-      if (!pod->foreign) return;
+      if (!pod->takes_room()) return;
       say_pod(*pod);
       wake();
     };
     on.on_update = [this](const std::string&, const Pod& before, const Pod& after) {
-      if (is_equal(*before, *after)) return;
-      if (after->foreign) {
+      if (*before == *after) return;
+      if (after->takes_room()) {
         say_pod(*after);
       } else {
         say_pod_gone(*before);
@@ -137,7 +127,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
       wake();
     };
     on.on_delete = [this](const std::string&, const Pod& last) {
-      if (!last->foreign) return;
+      if (!last->takes_room()) return;
       say_pod_gone(*last);
       wake();
     };
@@ -145,17 +135,15 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     return on;
   }
 
-  SeenPod seen_pod(const json::value& pod) const {
-    SeenPod seen{std::string(kube::uid_of(pod)), nullptr};
+  /// On the I/O thread.
+  KeptPod seen_pod(const json::value& pod) {
     const bool is_ours =
         map_has(pod, job_label) && is_our_namespace(kube::namespace_of(pod)) &&
         (options_.server.empty() ||
          kube::text_at(pod, {"metadata", "labels", server_label}) == options_.server);
-    if (is_ours) return seen;
-    if (auto foreign = foreign_pod_of(pod, options_.gpus)) {
-      seen.foreign = std::make_unique<const model::ForeignPod>(std::move(*foreign));
-    }
-    return seen;
+    if (is_ours) return {};
+    const auto foreign = foreign_pod_of(pod, options_.gpus);
+    return foreign ? keeper_.keep(*foreign) : KeptPod{};
   }
   bool is_our_namespace(std::string_view ns) const {
     const auto& ours = options_.namespaces;
@@ -168,10 +156,10 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   void say_node(const model::NodeSpec& node) {
     changes_.put(node_key(node.name), model::NodeSeen{options_.cluster, node});
   }
-  void say_pod(const SeenPod& pod) {
-    changes_.put(pod_key(pod.uid), model::ForeignPodSeen{options_.cluster, *pod.foreign});
+  void say_pod(const KeptPod& pod) {
+    changes_.put(pod_key(pod.uid), model::ForeignPodSeen{options_.cluster, pod.unpacked()});
   }
-  void say_pod_gone(const SeenPod& pod) {
+  void say_pod_gone(const KeptPod& pod) {
     changes_.put(pod_key(pod.uid), model::ForeignPodGone{options_.cluster, pod.uid});
   }
   void wake() const {
@@ -244,6 +232,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   kube::Client& client_;
   const SightOptions options_;
   SightChanges changes_;
+  PodKeeper keeper_;  // of the I/O thread
   mutable std::mutex mutex_;
   Contact with_nodes_;  // guarded by mutex_, as all up to the blank line
   Contact with_pods_;
@@ -253,7 +242,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   std::string problem_;
 
   std::optional<kube::Informer<model::NodeSpec>> nodes_;
-  std::optional<kube::Informer<SeenPod>> pods_;
+  std::optional<kube::Informer<KeptPod>> pods_;
 };
 
 KubernetesSight::KubernetesSight(kube::Client& client, SightOptions options)
