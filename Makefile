@@ -4,13 +4,13 @@ JOBS ?= $(shell nproc)
 SEED ?= 1
 MUSTER := build/release/muster
 TIERS := tools/test_tiers.py --jobs $(JOBS)
-BENCHES := plan fgd growth server
+BENCHES := plan fgd growth server kube
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e cluster \
         cluster-stop fuzz soak \
-        bench bench-plan bench-fgd bench-growth bench-server lint format docs-check clean
+        bench bench-plan bench-fgd bench-growth bench-server bench-kube lint format docs-check clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -90,6 +90,10 @@ bench-growth: build  ## how the time of an event grows with the fleet
 
 bench-server: build  ## a real server: submits, starts, restart, pages, event streams
 	@tools/run_bench.sh server
+
+bench-kube: build  ## on real Kubernetes control planes: gangs, starts, a large cluster, idle (half an hour)
+	@tests/e2e/binaries.py > /dev/null
+	@tools/run_bench.sh kube
 
 lint:  ## layers, documents, formatting, clang-tidy
 	@tools/check_layers.py

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/muster/bench_kube.h"
 #include "apps/muster/bench_server.h"
 #include "sim/engine_measure.h"
 #include "sim/fleet_generator.h"
@@ -395,6 +396,7 @@ void add_bench(CLI::App& app) {
   add_options(*growth, options);
   growth->callback([options] { run_growth(*options); });
   add_bench_server(*bench);
+  add_bench_kube(*bench);
 }
 
 }  // namespace muster::app

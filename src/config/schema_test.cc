@@ -141,8 +141,7 @@ void all_agree(const Validator& schema) {
 TEST(Schema, EveryKeyOfTheConfigurationIsDescribedAndReadAndNoOther) {
   all_agree<Config, Tls, Store, Cluster, NodeGroup, TaintEntry, TolerationEntry, Pool, FleetPool,
             Queue, QueueTree, Scheduling, ScoreWeights, Retention, Limits, Log, Defaults,
-            PodDefaults, model::VolumeMount>(
-      Validator(config_schema()));
+            PodDefaults, model::VolumeMount>(Validator(config_schema()));
 }
 
 TEST(Schema, EveryKeyOfJobFilesIsDescribedAndReadAndNoOther) {

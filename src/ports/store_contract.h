@@ -236,11 +236,11 @@ TYPED_TEST_P(StoreContract, OnlyWhatASnapshotHoldsIsTrimmed) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(StoreContract, AnEmptyJournalEndsAtZero,
-                            ItsIdentityIsTheSameAfterReopening,
-                            SequencesAreContiguousOverBatches, ReadsFromASequenceOn,
-                            WhatIsCommittedIsThereAfterReopening, ManyEventsComeBackInOrder,
-                            ADeposedLeaderCannotCommit, TwoWritersWithoutALeaderAreNoticed,
-                            TheNewestCompleteSnapshotIsRead, AnUnfinishedSnapshotIsIgnored,
+                            ItsIdentityIsTheSameAfterReopening, SequencesAreContiguousOverBatches,
+                            ReadsFromASequenceOn, WhatIsCommittedIsThereAfterReopening,
+                            ManyEventsComeBackInOrder, ADeposedLeaderCannotCommit,
+                            TwoWritersWithoutALeaderAreNoticed, TheNewestCompleteSnapshotIsRead,
+                            AnUnfinishedSnapshotIsIgnored,
                             ALargeSnapshotComesBackWholeAndReadingMayStop,
                             OnlyWhatASnapshotHoldsIsTrimmed);
 

@@ -2,12 +2,15 @@
 """Starts Kubernetes clusters on this machine and keeps them until it is interrupted.
 
 Usage: clusters.py [--count 2] [--nodes 10] [--gpus 4] [--kubernetes VERSION] [--folder F]
+                   [--bare] [--until-eof] [--api-flag=--FLAG...]
 
 Each is a real control plane with nodes played by kwok. One kubeconfig with a context for each is
 written; its path is printed when all are ready.
 """
 import argparse
 import json
+import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -46,6 +49,21 @@ def write_kubeconfig(clusters, path):
     return path
 
 
+def add_nodes(cluster, options):
+    if cluster.is_bare:
+        return
+    cluster.add_nodes(options.nodes, gpus=options.gpus)
+    cluster.wait_nodes_ready()
+
+
+def end_with_input(ended):
+    """Whoever started us need not live to end us: its end of the pipe closes with it."""
+    def read():
+        sys.stdin.buffer.read()
+        ended.set()
+    threading.Thread(target=read, daemon=True).start()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--count", type=int, default=2)
@@ -53,25 +71,37 @@ def main():
     parser.add_argument("--gpus", type=int, default=4, help="of each node")
     parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
     parser.add_argument("--folder", help="where their files are; a temporary one unless given")
+    parser.add_argument("--bare", action="store_true",
+                        help="only etcd and the API server: no controllers, no nodes")
+    parser.add_argument("--until-eof", action="store_true",
+                        help="end when the standard input does")
+    parser.add_argument("--api-flag", action="append", default=[], metavar="FLAG",
+                        help="given to the API servers as it is")
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="muster-clusters-"))
     names = [f"kube-{index + 1}" for index in range(options.count)]
     try:
-        clusters = [ControlPlane(name, options.kubernetes, folder / name) for name in names]
+        clusters = [ControlPlane(name, options.kubernetes, folder / name, options.bare,
+                                 options.api_flag) for name in names]
     except Missing as missing:
         sys.exit(f"clusters: {missing}")
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    if options.until_eof:
+        end_with_input(ended)
     start_all(clusters)
     try:
-        for cluster in clusters:
-            cluster.add_nodes(options.nodes, gpus=options.gpus)
-        print(f"export KUBECONFIG={write_kubeconfig(clusters, folder / 'kubeconfig')}")
-        print(f"# contexts: {' '.join(names)}; Ctrl-C ends them", flush=True)
+        with ThreadPoolExecutor(len(clusters)) as pool:
+            list(pool.map(lambda cluster: add_nodes(cluster, options), clusters))
+        path = write_kubeconfig(clusters, folder / "kubeconfig")
+        print(f"# contexts: {' '.join(names)}; Ctrl-C ends them\nexport KUBECONFIG={path}",
+              flush=True)
         ended.wait()
     finally:
         stop_all(clusters)
+        if not options.folder and not os.environ.get("MUSTER_E2E_KEEP"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

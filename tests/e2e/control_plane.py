@@ -269,3 +269,12 @@ class ControlPlane:
                              "labels": {"kubernetes.io/hostname": f"{prefix}-{index}",
                                         **(labels or {})}},
                 "status": {"capacity": amounts, "allocatable": amounts}})
+
+    def wait_nodes_ready(self, wait_s=300):
+        """Until pods may go to every node: each is ready, and without the taint of a new one."""
+        def is_usable(node):
+            return not node["spec"].get("taints") and any(
+                one["type"] == "Ready" and one["status"] == "True"
+                for one in node["status"].get("conditions", []))
+        self.wait("all nodes are ready",
+                  lambda: all(map(is_usable, self.get("/api/v1/nodes")[1]["items"])), wait_s)

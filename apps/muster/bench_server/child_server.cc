@@ -120,6 +120,19 @@ Result<double> ChildServer::restart() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+Result<double> ChildServer::cpu_seconds() const {
+  const auto stat = clusters::read_file(fmt::format("/proc/{}/stat", pid_));
+  if (!stat) return stat.error();
+  // After the name in parentheses, which may hold anything: state is the first field, utime and
+  // stime the 12th and 13th.
+  const std::vector<std::string_view> fields =
+      split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
+  if (fields.size() < 13) return invalid("/proc/PID/stat is not as it should be");
+  const double ticks = std::strtod(std::string(fields[11]).c_str(), nullptr) +
+                       std::strtod(std::string(fields[12]).c_str(), nullptr);
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 Result<std::string> ChildServer::send(net::ClientRequest request) {
   request.url = fmt::format("http://127.0.0.1:{}{}", port_, request.url);
   auto answer = client_->send(std::move(request));

@@ -45,6 +45,9 @@ class ChildServer {
   /// The same data again; how long it took until it served is in seconds.
   Result<double> restart();
 
+  /// Processor time that it took so far, all threads together.
+  Result<double> cpu_seconds() const;
+
   /// The body of a 2xx answer; anything else is an error with the server's words.
   Result<std::string> get(const std::string& target);
   Result<std::string> post(const std::string& target, std::string body);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "apps/muster/bench_server/sheet.h"
 #include "base/result.h"
@@ -31,6 +33,8 @@ Status measure_streams(const ServerBenchOptions& options, Sheet& sheet);
 std::string submit_body(std::uint64_t first, std::uint64_t count);
 /// Clusters that are soon full, and the queues of submit_body.
 std::string full_fleet_yaml();
+
+double median(std::vector<double> values);
 
 /// Shown on a terminal only.
 void bench_progress(std::string_view what);

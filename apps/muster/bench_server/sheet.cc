@@ -14,13 +14,14 @@ namespace json = boost::json;
 
 std::optional<double> ratio_of(const BenchRow& row) {
   if (!row.limit || *row.limit == 0 || row.failed) return std::nullopt;
-  return row.value / *row.limit;
+  return row.ratio ? *row.ratio : row.value / *row.limit;
 }
 
 std::optional<bool> ok_of(const BenchRow& row) {
   if (row.failed) return false;
   if (!row.reach) return std::nullopt;
-  return row.direction == Reach::AtLeast ? row.value >= *row.reach : row.value <= *row.reach;
+  const double value = row.is_reach_of_ratio ? ratio_of(row).value_or(0) : row.value;
+  return row.direction == Reach::AtLeast ? value >= *row.reach : value <= *row.reach;
 }
 
 template <typename T>
@@ -61,6 +62,7 @@ void Sheet::print_json(const BenchRow& row, std::optional<bool> ok) const {
                    {"ratio", value_of(ratio_of(row))},
                    {"reach", value_of(row.reach)},
                    {"ok", value_of(ok)}};
+  if (row.is_reach_of_ratio) out["reach_of"] = "ratio";
   if (!row.note.empty()) out["note"] = row.note;
   fmt::print("{}\n", json::serialize(out));
 }
@@ -74,9 +76,13 @@ void Sheet::print_text(const BenchRow& row, std::optional<bool> ok) {
   };
   const std::optional<double> ratio = ratio_of(row);
   const char* sign = row.direction == Reach::AtLeast ? ">=" : "<=";
+  const auto reach_text = [&](double reach) {
+    return row.is_reach_of_ratio ? fmt::format("ratio {} {:g}", sign, reach)
+                                 : fmt::format("{} {}", sign, with_unit(reach));
+  };
   fmt::print(form, row.measure, row.failed ? "-" : with_unit(row.value),
              row.limit ? with_unit(*row.limit) : "", ratio ? fmt::format("{:.2f}", *ratio) : "",
-             row.reach ? fmt::format("{} {}", sign, with_unit(*row.reach)) : "",
+             row.reach ? reach_text(*row.reach) : "",
              !ok   ? ""
              : *ok ? "yes"
                    : "NO",

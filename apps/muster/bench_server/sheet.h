@@ -1,6 +1,7 @@
 // The rows of a benchmark as they come: a table for people, or one JSON line a row with `measure`,
 // `value`, `unit`, `limit`, `ratio`, `reach` and `ok`. `limit` is what this machine could do at
 // best, measured in the same run, and `ratio` is value to limit; both are null where there is none.
+// Where `reach_of` is "ratio", it is the ratio that has to come to `reach`, otherwise the value.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,9 @@ struct BenchRow {
   double value = 0;
   std::string unit;
   std::optional<double> limit = {};
+  std::optional<double> ratio = {};  // of several turns the median; none: value to limit
   std::optional<double> reach = {};
+  bool is_reach_of_ratio = false;
   Reach direction = Reach::AtLeast;
   std::string note = {};  // beside the row in the table; a row that could not be measured says why
   bool failed = false;    // could not be measured

@@ -1,0 +1,10 @@
+// `muster bench kube`: what the server reaches on real Kubernetes control planes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+void add_bench_kube(CLI::App& bench);
+
+}  // namespace muster::app

@@ -1,0 +1,51 @@
+// Real control planes for a benchmark: tests/e2e/clusters.py as a child process, each time with a
+// fresh etcd. They end with this object, or with this process.
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "clusters/files.h"
+#include "kube/client.h"
+
+namespace muster::app {
+
+struct ClustersWanted {
+  std::string program;  // clusters.py
+  int count = 1;
+  int nodes = 200;       // of each, played by kwok
+  bool is_bare = false;  // only etcd and the API server: no controllers, no nodes
+};
+
+class BenchClusters {
+ public:
+  /// All nodes are ready when it returns.
+  static Result<std::unique_ptr<BenchClusters>> start(const ClustersWanted& wanted);
+  ~BenchClusters();
+  BenchClusters(const BenchClusters&) = delete;
+  BenchClusters& operator=(const BenchClusters&) = delete;
+
+  /// Contexts of the kubeconfig, one a cluster.
+  const std::vector<std::string>& names() const { return names_; }
+  Result<std::unique_ptr<kube::Client>> client(const std::string& name) const;
+  Result<std::vector<std::unique_ptr<kube::Client>>> clients() const;
+  /// The configuration of a server that has all of them.
+  std::string server_yaml() const;
+
+ private:
+  BenchClusters() = default;
+  Status spawn(const ClustersWanted& wanted);
+
+  std::string kubeconfig_;
+  std::vector<std::string> names_;
+  clusters::Fd input_;  // closing it ends them
+  pid_t pid_ = 0;
+};
+
+}  // namespace muster::app

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "apps/muster/bench_kube/clusters.h"
+#include "apps/muster/bench_kube/create_load.h"
+#include "apps/muster/bench_kube/gang_jobs.h"
+#include "apps/muster/bench_kube/parts.h"
+#include "apps/muster/bench_server/parts.h"
+#include "kube/json.h"
+
+namespace muster::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Clients = std::vector<std::unique_ptr<kube::Client>>;
+
+constexpr std::size_t in_flight = 32;
+constexpr double reach = 0.8;
+constexpr int jobs_per_submit = 500;
+constexpr double patience_s = 300;
+
+struct Load {
+  int clusters = 1;
+  int gangs = 0;
+  int pods = 1;
+};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// How many Jobs there are, without reading them.
+Result<std::int64_t> count_jobs(kube::Client& client) {
+  const auto page =
+      client.send(kube::list_request(kube::resources::jobs(), bench_namespace, {.limit = 1}));
+  if (!page) return Error{Fault::Unavailable, page.error().message};
+  return static_cast<std::int64_t>(kube::items_at(*page, {"items"}).size()) +
+         kube::integer_at(*page, {"metadata", "remainingItemCount"});
+}
+
+Result<std::int64_t> count_jobs(const Clients& clients) {
+  std::int64_t all = 0;
+  for (const auto& client : clients) {
+    const auto count = count_jobs(*client);
+    if (!count) return count.error();
+    all += *count;
+  }
+  return all;
+}
+
+/// Looks more often as the end comes near, so that looking takes nearly nothing and the end is
+/// seen within milliseconds.
+Status wait_for_jobs(const Clients& clients, std::int64_t wanted, Clock::time_point begin) {
+  while (true) {
+    const auto count = count_jobs(clients);
+    if (!count) return count.error();
+    if (*count >= wanted) return Ok{};
+    const double took = seconds_since(begin);
+    if (took > patience_s) {
+      return Error{Fault::Unavailable,
+                   fmt::format("{} of {} Jobs were made in {:.0f} s", *count, wanted, took)};
+    }
+    const double left = static_cast<double>(wanted - *count) * took /
+                        static_cast<double>(std::max<std::int64_t>(*count, 1));
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(left / 2, 0.005, 0.25)));
+  }
+}
+
+/// Jobs created by the client alone, in all clusters at once: the sum of their rates.
+Result<double> limit_rate(const KubeBenchOptions& options, const Load& load) {
+  bench_progress("limit: clusters");
+  const auto clusters =
+      BenchClusters::start({options.clusters_program, load.clusters, options.nodes});
+  if (!clusters) return clusters.error();
+  const auto clients = (*clusters)->clients();
+  if (!clients) return clients.error();
+  std::vector<std::vector<kube::ApiRequest>> requests;
+  for (int i = 0; i < load.clusters; ++i) {
+    const int count = load.gangs / load.clusters + (i < load.gangs % load.clusters ? 1 : 0);
+    auto made = gang_job_requests(i * load.gangs, count, load.pods, options.nodes);
+    if (!made) return made.error();
+    requests.push_back(std::move(*made));
+    const auto allowed = (*clients)[static_cast<std::size_t>(i)]->send(priority_class_request());
+    if (!allowed) return Error{Fault::Unavailable, allowed.error().message};
+  }
+  bench_progress("limit: creating");
+  std::vector<CreateLoad> loads;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    loads.emplace_back(
+        *(*clients)[i],
+        CreateLoad::Options{.count = requests[i].size(),
+                            .in_flight = in_flight,
+                            .request = [&one = requests[i]](std::size_t n) { return one[n]; }});
+  }
+  double rate = 0;
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    const auto took = loads[i].wait();
+    if (!took) return took.error();
+    rate += static_cast<double>(requests[i].size()) / *took;
+  }
+  return rate;
+}
+
+/// The same gangs submitted to a server: from the first submit to the last Job.
+Result<double> muster_rate(const KubeBenchOptions& options, const Load& load) {
+  bench_progress("muster: clusters");
+  const auto clusters =
+      BenchClusters::start({options.clusters_program, load.clusters, options.nodes});
+  if (!clusters) return clusters.error();
+  const auto clients = (*clusters)->clients();
+  if (!clients) return clients.error();
+  const auto folder = BenchFolder::make();
+  if (!folder) return folder.error();
+  const auto server = ChildServer::start((*folder)->path(), (*clusters)->server_yaml());
+  if (!server) return server.error();
+  const Status seen =
+      wait_for_nodes(**server, static_cast<std::size_t>(load.clusters), options.nodes);
+  if (!seen) return seen.error();
+  std::vector<std::string> bodies;
+  for (int first = 0; first < load.gangs; first += jobs_per_submit) {
+    const int count = std::min(jobs_per_submit, load.gangs - first);
+    bodies.push_back(gang_submit_body(first, count, load.pods));
+  }
+  bench_progress("muster: submitting");
+  const auto begin = Clock::now();
+  for (std::string& body : bodies) {
+    const auto answer = (*server)->post("/api/muster/v1/jobs", std::move(body));
+    if (!answer) return answer.error();
+  }
+  if (Status made = wait_for_jobs(*clients, load.gangs, begin); !made) return made.error();
+  return load.gangs / seconds_since(begin);
+}
+
+Status measure(const KubeBenchOptions& options, const Load& load, const std::string& title,
+               Sheet& sheet) {
+  std::vector<Turn> turns;
+  for (int i = 0; i < options.turns; ++i) {
+    const auto limit = limit_rate(options, load);
+    if (!limit) return limit.error();
+    const auto muster = muster_rate(options, load);
+    if (!muster) return muster.error();
+    turns.push_back({*muster, *limit});
+  }
+  BenchRow row = row_of(title, "gangs/s", turns);
+  row.reach = reach;
+  row.is_reach_of_ratio = true;
+  sheet.add(row);
+  return Ok{};
+}
+
+}  // namespace
+
+Status measure_gangs(const KubeBenchOptions& options, Sheet& sheet) {
+  return measure(options, {.clusters = 1, .gangs = options.gangs, .pods = 2},
+                 fmt::format("{} gangs of 2 pods, submit to last Job", options.gangs), sheet);
+}
+
+Status measure_fleet(const KubeBenchOptions& options, Sheet& sheet) {
+  return measure(options, {.clusters = 3, .gangs = options.fleet_gangs, .pods = 1},
+                 fmt::format("{} gangs of 1 pod over three clusters", options.fleet_gangs), sheet);
+}
+
+}  // namespace muster::app
