@@ -59,7 +59,8 @@ def add_nodes(cluster, options):
 def end_with_input(ended):
     """Whoever started us need not live to end us: its end of the pipe closes with it."""
     def read():
-        sys.stdin.buffer.read()
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
         ended.set()
     threading.Thread(target=read, daemon=True).start()
 
