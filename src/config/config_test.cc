@@ -219,7 +219,7 @@ TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, ready_within: 0s}]",
        {"f:1:69: clusters[0].ready_within: is less than 1s, in which no pod gets ready"}},
       {"clusters: [{name: k, type: local, ready_within: 30m}]",
-       {"f:1:50: clusters[0].ready_within: is for clusters of type kubernetes"}},
+       {"f:1:49: clusters[0].ready_within: is for clusters of type kubernetes"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespace: a, namespaces: [b]}]\n"
        "pools: [{name: p, cluster: k, namespace: b}, {name: q, cluster: k, namespace: a}]",
        {}},

@@ -76,10 +76,12 @@ TEST(PodTimeline, TheNewestOfAllAttemptsAreGiven) {
   kept.timeline.note(note("a", "B", 2));
   kept.timeline.note(note("b", "C", 2));
   std::string reasons;
-  for (const auto& one : *kept.timeline.of("j", std::nullopt, 2)) reasons += one.reason;
+  const auto two = kept.timeline.of("j", std::nullopt, 2);
+  for (const auto& one : *two) reasons += one.reason;
   EXPECT_EQ(reasons, "BC");
   reasons.clear();
-  for (const auto& one : *kept.timeline.of("j", std::nullopt, 10)) reasons += one.reason;
+  const auto ten = kept.timeline.of("j", std::nullopt, 10);
+  for (const auto& one : *ten) reasons += one.reason;
   EXPECT_EQ(reasons, "ABC");
 }
 

@@ -104,7 +104,7 @@ Result<Sight> first_sight(const KubeBenchOptions& options, const BenchClusters& 
   if (!client) return client.error();
   Drain drain;
   const auto begin = Clock::now();
-  clusters::KubernetesSight sight(**client, {.cluster = "kube", .ns = "muster"});
+  clusters::KubernetesSight sight(**client, {.cluster = "kube", .namespaces = {"muster"}});
   while (!sight.is_complete()) {
     sight.changes().drain(drain);
     if (seconds_since(begin) > 300) return Error{Fault::Unavailable, "no sight within 300 s"};

@@ -75,7 +75,7 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
     if (access != accesses.end()) {
       opened.cluster = open_kubernetes(config, opened.made_of, access->second);
     } else {
-      auto here = open_here(cluster);
+      auto here = open_here(config, cluster);
       if (!here)
         return Error{here.error().fault,
                      fmt::format("cluster {}: {}", cluster.name, here.error().message)};
@@ -135,7 +135,8 @@ Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
   return it->second->run(command, std::move(callbacks));
 }
 
-Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Cluster& cluster) const {
+Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& config,
+                                                         const config::Cluster& cluster) const {
   const std::string place = data_dir_ + "/clusters/" + cluster.name;
   switch (cluster.type) {
     case config::ClusterType::Local: {

@@ -62,7 +62,8 @@ class Fleet {
     config::Cluster made_of;
     std::string reached_by;  // fingerprint of its access; "" for other kinds
   };
-  Result<std::unique_ptr<ports::Cluster>> open_here(const config::Cluster& cluster) const;
+  Result<std::unique_ptr<ports::Cluster>> open_here(const config::Config& config,
+                                                    const config::Cluster& cluster) const;
   std::unique_ptr<ports::Cluster> open_kubernetes(const config::Config& config,
                                                   const config::Cluster& cluster,
                                                   const Result<kube::Access>& access) const;

@@ -44,6 +44,8 @@ struct PlayedCommand : ports::PodCommandSession {
 
 struct ExecRoutes : ::testing::Test, testing::Desk {
   Mailbox<std::shared_ptr<PlayedCommand>> begun;
+  std::vector<std::shared_ptr<PlayedCommand>> all;  // guarded by the next
+  std::mutex all_mutex;
   std::optional<Error> refusal;
   bool ends_at_once = false;
   ExecParts parts{.requests = requests,
@@ -60,6 +62,10 @@ struct ExecRoutes : ::testing::Test, testing::Desk {
                     const auto played = std::make_shared<PlayedCommand>();
                     played->command = command;
                     played->on = std::move(callbacks);
+                    {
+                      const std::lock_guard lock(all_mutex);
+                      all.push_back(played);
+                    }
                     if (ends_at_once) {
                       played->on.on_output("quick");
                       played->on.on_exit(0);
@@ -102,6 +108,8 @@ struct ExecRoutes : ::testing::Test, testing::Desk {
   ~ExecRoutes() override {
     client.reset();
     server->stop();
+    // A session and its callbacks hold each other until the command ends, which not all tests play.
+    for (const auto& played : all) played->on = {};
   }
   void submit(const std::string& id) {
     model::JobSpec job;

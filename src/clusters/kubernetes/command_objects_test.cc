@@ -189,11 +189,11 @@ TEST(CommandObjects, AnImageOfTheJobOrOfASetGoesBeforeTheDefault) {
   ObjectOptions options = with_image();
   options.pod.pull_secrets = {"pool"};
   const auto objects = made(place({{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}}), command, options);
-  EXPECT_EQ(text_at(container_of(objects[1]), {"image"}), "job:1");
-  EXPECT_EQ(text_at(container_of(objects[2]), {"image"}), "set:1");
-  EXPECT_EQ(text_at(container_of(objects[2]), {"imagePullPolicy"}), "Never");
-  EXPECT_EQ(text_at(pod_of(objects[1]), {"serviceAccountName"}), "robot");
-  EXPECT_EQ(boost::json::serialize(*find(pod_of(objects[1]), {"imagePullSecrets"})),
+  EXPECT_EQ(text_at(container_of(objects[0]), {"image"}), "job:1");
+  EXPECT_EQ(text_at(container_of(objects[1]), {"image"}), "set:1");
+  EXPECT_EQ(text_at(container_of(objects[1]), {"imagePullPolicy"}), "Never");
+  EXPECT_EQ(text_at(pod_of(objects[0]), {"serviceAccountName"}), "robot");
+  EXPECT_EQ(boost::json::serialize(*find(pod_of(objects[0]), {"imagePullSecrets"})),
             R"([{"name":"pool"},{"name":"mine"}])");
 }
 
