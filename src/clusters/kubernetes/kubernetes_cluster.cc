@@ -24,7 +24,6 @@ constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a l
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
 constexpr Duration logs_pause = milliseconds(20);
-constexpr int logs_share = 20;  // of the time that passed, at most, logs are looked through
 
 /// All that jobs may be made in, the cluster's own first, each once.
 std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
@@ -279,13 +278,13 @@ void KubernetesCluster::look_at_gangs(Time now) {
   }
 }
 
-/// It looks through all logs: seldom enough that this stays a small part of the time.
+/// It looks through all logs: at most half of the time, whatever they bring.
 void KubernetesCluster::pass_logs(Time now) {
   has_logs_due_ = now < next_logs_;
   if (has_logs_due_) return;
   logs_->pass(now);
   const Time after = wall_now();
-  next_logs_ = after + std::max(logs_pause, Duration{(after - now).ms * logs_share});
+  next_logs_ = after + std::max(logs_pause, after - now);
 }
 
 /// A pod of a node that is gone, or marked out of service, is never said to have ended: it is
