@@ -44,12 +44,15 @@ def time_of(event):
     return datetime.fromisoformat(event["stageTimestamp"].replace("Z", "+00:00"))
 
 
-def attempt_deleted(event):
-    """(Muster job, attempt) of a deletecollection, as its selector names them."""
+def attempts_deleted(event):
+    """[(Muster job, attempt)] of a deletecollection, as its selector names them."""
     query = urllib.parse.parse_qs(urllib.parse.urlsplit(event["requestURI"]).query)
-    labels = dict(part.split("=", 1) for selector in query.get("labelSelector", [])
-                  for part in selector.split(",") if "=" in part)
-    return labels.get("muster.dev/job"), labels.get("muster.dev/attempt")
+    selector = ",".join(query.get("labelSelector", []))
+    jobs = re.search(r"muster\.dev/job(?:=([^,]+)| in \(([^)]*)\))", selector)
+    attempt = re.search(r"muster\.dev/attempt=([^,]+)", selector)
+    if not jobs or not attempt:
+        return []
+    return [(job, attempt.group(1)) for job in (jobs.group(1) or jobs.group(2)).split(",")]
 
 
 def creations(cluster, namespace, seen=()):

@@ -17,7 +17,7 @@ import threading
 import time
 
 import muster_test
-from audit import attempt_deleted, creations, events, is_success, time_of
+from audit import attempts_deleted, creations, events, is_success, time_of
 from binaries import KUBERNETES, Missing
 from http_faults import Answer, GoneEvent, HttpFaults, Late, LostReply
 from ledger import Ledger
@@ -201,7 +201,8 @@ class OthersInterfere(Proxied):
                 labels = event["responseObject"]["metadata"]["labels"]
                 made += [time_of(event)] if labels["muster.dev/attempt"] == attempt else []
             if event["verb"] == "deletecollection" and where == "pods" and is_success(event):
-                deleted += [time_of(event)] if attempt_deleted(event)[1] == attempt else []
+                deleted += [time_of(event) for _, number in attempts_deleted(event)
+                            if number == attempt]
         return (min(deleted) - made[0]).total_seconds()
 
     def test_a_job_that_somebody_deletes_is_an_event_and_runs_again(self):

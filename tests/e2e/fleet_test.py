@@ -15,7 +15,7 @@ import unittest
 from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
-from audit import (attempt_deleted, creations, events, is_success,  # noqa: E402
+from audit import (attempts_deleted, creations, events, is_success,  # noqa: E402
                    keep_audit_log, time_of)
 from binaries import KUBERNETES, Missing  # noqa: E402
 from clusters import start_all, stop_all  # noqa: E402
@@ -199,7 +199,8 @@ class KilledAndRevived(Fleet):
             if event["verb"] == "create":
                 made.append(time_of(event))
             else:
-                deleted.setdefault(attempt_deleted(event), time_of(event))
+                for attempt in attempts_deleted(event):
+                    deleted.setdefault(attempt, time_of(event))
         first_deletes = [deleted[(job, "1")] for job in moved]
         self.assertLess(max(first_deletes), min(made))
 
