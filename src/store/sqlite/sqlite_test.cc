@@ -59,13 +59,15 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   SqliteHarness harness;
   harness.kept.reset();
   const std::filesystem::path file = harness.scratch.file("muster.db");
-  Database(file).run("update schema_version set version = 7");
+  Database(file).run("update schema_version set version = 1000");
   const auto refused = open_sqlite(file);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "store: the database has version 7 of the schema of its books, this Muster knows up to "
-            "3: start the newer Muster that wrote it");
-  EXPECT_EQ(Database(file).run("select version from schema_version"), "7\n");
+  const std::string& why = refused.error().message;
+  EXPECT_TRUE(why.starts_with("store: the database has version 1000 of the schema of its books, "
+                              "this Muster knows up to "))
+      << why;
+  EXPECT_TRUE(why.ends_with(": start the newer Muster that wrote it")) << why;
+  EXPECT_EQ(Database(file).run("select version from schema_version"), "1000\n");
 }
 
 TEST(Sqlite, AFileThatIsNoDatabaseIsRefused) {
