@@ -49,7 +49,8 @@ class Ledger:
     def check_counts(self):
         """Not one object too many; of a gang that ran, not one too few."""
         test = self.test
-        counts = creations(self.cluster, test.namespace)
+        there = [("jobs", job) for job in test.jobs()] + [("pods", pod) for pod in test.pods()]
+        counts = creations(self.cluster, test.namespace, there)
         twice = {what: count for what, count in counts.items() if count != 1}
         test.assertFalse(twice, "made more than once")
         again = {what for what in counts if what[2] != "1"}
