@@ -58,7 +58,7 @@ bool Wishes::rest(bool done, int other, Duration at_most) {
     const std::lock_guard lock(mutex_);
     if (ending_) return false;
     if (!wishes_.empty()) return true;
-    done_ = done;
+    done_ = done && !woken_;  // a call that is not heard yet is something to do
     if (done_) done_changed_.notify_all();
   }
   pollfd fds[2] = {{wake_.get(), POLLIN, 0}, {other, POLLIN, 0}};
