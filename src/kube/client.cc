@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
+#include <chrono>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -19,6 +21,11 @@ namespace muster::kube {
 namespace {
 
 namespace json = boost::json;
+
+std::int64_t steady_ms() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
 
 bool is_read(const ApiRequest& request) { return request.method == "GET"; }
 
@@ -62,12 +69,17 @@ struct Client::State {
   std::uint64_t generation = 0;
 
   std::mutex mutex;
-  bool is_cancelled = false;        // guarded by mutex
-  net::HttpClient::Call http = {};  // guarded by mutex
+  bool is_cancelled = false;    // guarded by mutex, as the next two
+  std::optional<ApiError> cut;  // ended because the server is not heard any more
+  net::HttpClient::Call http = {};
 
   bool cancelled_now() {
     const std::lock_guard lock(mutex);
     return is_cancelled;
+  }
+  std::optional<ApiError> cut_now() {
+    const std::lock_guard lock(mutex);
+    return cut;
   }
 };
 
@@ -108,8 +120,11 @@ class Client::Core {
       ++running_;
       state->has_slot = true;
     }
+    if (state->on_bytes) listen_to(state);
     attempt(state);
   }
+
+  Duration unheard_for() const { return milliseconds(steady_ms() - heard_at_ms_); }
 
  private:
   void attempt(const StatePtr& state) {
@@ -172,8 +187,13 @@ class Client::Core {
       take(state, std::move(response));
     };
     if (state->on_bytes) {
-      net::StreamCallbacks callbacks{.on_bytes = state->on_bytes};
-      callbacks.on_head = [state](const net::ClientResponse& head) {
+      net::StreamCallbacks callbacks;
+      callbacks.on_bytes = [this, state](std::string_view bytes) {
+        heard();
+        return state->on_bytes(bytes);
+      };
+      callbacks.on_head = [this, state](const net::ClientResponse& head) {
+        heard();
         if (head.status / 100 == 2 && state->on_open) state->on_open();
         return true;
       };
@@ -181,11 +201,13 @@ class Client::Core {
     } else {
       state->http = http_->send_later(std::move(request), answered);
     }
-    if (state->is_cancelled) state->http.cancel();
+    if (state->is_cancelled || state->cut) state->http.cancel();
   }
 
   void take(const StatePtr& state, Result<net::ClientResponse> response) {
     if (state->cancelled_now()) return finish(state, cancelled());
+    if (response) heard();
+    if (auto cut = state->cut_now(); cut && !response) return finish(state, std::move(*cut));
     if (!response) {
       ApiError error = no_answer(response.error());
       const bool again = !error.is_cancelled && !state->on_bytes && is_read(state->request) &&
@@ -273,6 +295,60 @@ class Client::Core {
     });
   }
 
+  // --- whether the server is still there
+
+  void heard() { heard_at_ms_ = steady_ms(); }
+
+  void listen_to(const StatePtr& stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      streams_.push_back(stream);
+      if (std::exchange(is_listening_, true)) return;
+    }
+    listen_after(options_.pulse.quiet);
+  }
+
+  void listen_after(Duration wait) {
+    http_->run_after(wait, [this](bool is_stopping) {
+      if (!is_stopping) listen();
+    });
+  }
+
+  void listen() {
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
+      is_listening_ = !streams_.empty();
+      if (!is_listening_) return;
+    }
+    const Duration unheard = unheard_for();
+    if (unheard < options_.pulse.quiet) return listen_after(options_.pulse.quiet - unheard);
+    const auto question = std::make_shared<State>();
+    question->request = {.path = "/version", .timeout = options_.pulse.timeout, .may_retry = false};
+    question->done = [this](const Reply<json::value>& reply) {
+      if (!reply && unheard_for() >= options_.pulse.lost) cut_streams(reply.error());
+      listen_after({options_.pulse.quiet.ms / 5});  // it waits longer if anything was heard
+    };
+    attempt(question);  // it does not wait in line: those there may wait for the same server
+  }
+
+  void cut_streams(ApiError error) {
+    error.message =
+        fmt::format("nothing was heard for {} s: {}", unheard_for().ms / 1000, error.message);
+    std::vector<std::weak_ptr<State>> streams;
+    {
+      const std::lock_guard lock(mutex_);
+      streams.swap(streams_);
+    }
+    for (const auto& one : streams) {
+      const StatePtr stream = one.lock();
+      if (!stream) continue;
+      const std::lock_guard lock(stream->mutex);
+      stream->cut = error;
+      stream->http.cancel();
+    }
+  }
+
   /// Under the state's mutex.
   void open(const StatePtr& state, net::ClientRequest request) {
     const auto socket = std::make_shared<net::WebSocket>();
@@ -315,9 +391,12 @@ class Client::Core {
   const ClientOptions options_;
   std::string base_;
   std::mutex mutex_;
-  Prng jitter_;              // guarded by mutex_, as the next two
+  Prng jitter_;              // guarded by mutex_, as the next four
   std::size_t running_ = 0;  // requests under way
   std::deque<StatePtr> line_;
+  std::vector<std::weak_ptr<State>> streams_;
+  bool is_listening_ = false;  // will look at streams_ again
+  std::atomic<std::int64_t> heard_at_ms_ = steady_ms();
   std::mutex tls_mutex_;
   std::shared_ptr<const net::TlsClientOptions> tls_in_use_;  // guarded by tls_mutex_
   Credentials credentials_;
@@ -399,6 +478,8 @@ Reply<Ok> Client::stream(const ApiRequest& request, OnBytes on_bytes) {
 void Client::run_after(Duration wait, std::function<void(bool is_stopping)> function) {
   core_->http().run_after(wait, std::move(function));
 }
+
+Duration Client::unheard_for() const { return core_->unheard_for(); }
 
 bool Client::is_io_thread() const { return core_->http().is_io_thread(); }
 

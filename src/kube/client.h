@@ -9,6 +9,10 @@
 // again, a refused credential (401) is renewed once, reads are repeated a few times when the
 // connection breaks or the server fails. A write is never repeated unless the server asked for it:
 // nobody else can know whether it was done.
+//
+// Silence: a watch may be quiet for minutes, and a server that hangs, or a network that swallows
+// everything, is as quiet. While there are streams, a client that has heard nothing for some
+// seconds asks for the server's version; without any answer the streams end as failed.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -28,6 +32,12 @@
 
 namespace muster::kube {
 
+struct PulseOptions {
+  Duration quiet = seconds(5);    // without a byte: then it asks
+  Duration timeout = seconds(4);  // of one question
+  Duration lost = seconds(12);    // streams end when so long nothing was heard, in spite of asking
+};
+
 struct ClientOptions {
   std::string user_agent = "muster";
   Duration connect_timeout = seconds(10);
@@ -37,6 +47,7 @@ struct ClientOptions {
   Duration retry_wait_max = seconds(60);  // a longer Retry-After is given to the caller
   std::size_t requests_max = 64;  // under way at once, streams not counted; others wait in line
   CredentialOptions credentials = {};
+  PulseOptions pulse = {};
 };
 
 class Client {
@@ -85,6 +96,9 @@ class Client {
   };
   Call open_socket(const ApiRequest& request, std::vector<std::string> protocols,
                    SocketCallbacks callbacks);
+
+  /// Since an answer, of whatever status, or a byte of a stream came; or since it was made.
+  Duration unheard_for() const;
 
   /// On the I/O thread after that time; with true, and soon, when the client goes away before.
   void run_after(Duration wait, std::function<void(bool is_stopping)> function);

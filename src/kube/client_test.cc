@@ -252,6 +252,59 @@ TEST(Client, ALogComesAsItIsWritten) {
               ElementsAre("GET /api/v1/namespaces/ns/pods/p/log?container=c&follow=true"));
 }
 
+/// Bytes of a stream as they come, then "end: " and why it ended.
+void follow(Client& client, Mailbox<std::string>& box) {
+  client.stream_later(
+      watch_request(resources::pods(), ""),
+      [&](std::string_view bytes) {
+        box.put(std::string(bytes));
+        return true;
+      },
+      [&](const Reply<Ok>& end) { box.put("end: " + (end ? "" : end.error().message)); });
+}
+
+constexpr PulseOptions quick_pulse{
+    .quiet = milliseconds(20), .timeout = milliseconds(50), .lost = milliseconds(60)};
+
+TEST(Client, AStreamOfAServerThatHangsEndsWithTheReason) {
+  Mailbox<std::string> box;
+  std::optional<net::Stream> silent;
+  std::vector<net::Responder> unanswered;
+  ScriptedServer server;
+  server.then([&](const net::Request&, const net::Responder& answer) {
+    silent = answer.stream({});
+    silent->send("an event");
+  });
+  for (int i = 0; i < 10; ++i) {
+    server.then(
+        [&](const net::Request&, const net::Responder& answer) { unanswered.push_back(answer); });
+  }
+  const auto client = make_client(server.access(), {.pulse = quick_pulse});
+  follow(*client, box);
+  EXPECT_EQ(box.take(), "an event");
+  EXPECT_THAT(box.take(), AllOf(HasSubstr("end: nothing was heard for"), HasSubstr("127.0.0.1")));
+  EXPECT_GE(client->unheard_for(), quick_pulse.lost);
+  EXPECT_EQ(server.asked().at(1), "GET /version");
+}
+
+TEST(Client, AQuietStreamGoesOnWhileTheServerAnswersWhateverItSays) {
+  Mailbox<std::string> box;
+  std::optional<net::Stream> quiet;
+  ScriptedServer server;
+  server.then(
+      [&](const net::Request&, const net::Responder& answer) { quiet = answer.stream({}); });
+  for (int i = 0; i < 5; ++i) server.then(403, "");
+  server.then([&](const net::Request&, const net::Responder& answer) {
+    answer.send({200, {}, "{}"});
+    quiet->send("an event, at last");
+    quiet->finish();
+  });
+  const auto client = make_client(server.access(), {.pulse = quick_pulse});
+  follow(*client, box);
+  EXPECT_EQ(box.take(), "an event, at last");
+  EXPECT_EQ(box.take(), "end: ");
+}
+
 TEST(Client, AProxyOfTheKubeconfigIsUsedEvenForThisMachine) {
   net::testing::Listener proxy;
   Access access;

@@ -279,6 +279,23 @@ class TheServerItself(Proxied):
             self.cluster.daemons["apiserver"].signal(signal.SIGCONT)
         self.end_work()
 
+    def test_an_api_server_that_hangs_is_noticed_by_its_silence_alone(self):
+        def row():
+            found = self.server.api("GET", "/clusters")[1]["clusters"]
+            return next(one for one in found if one["name"] == "real")
+        self.wait("it is ready", lambda: row()["health"] == "ready")
+        start = time.monotonic()
+        self.cluster.daemons["apiserver"].signal(signal.SIGSTOP)
+        try:
+            self.wait("it is unreachable", lambda: row()["health"] == "unreachable", 30)
+            self.assertLess(time.monotonic() - start, 25)
+            self.assertIn("nothing was heard for", row()["reason"])
+        finally:
+            self.cluster.daemons["apiserver"].signal(signal.SIGCONT)
+        self.wait("it is ready again", lambda: row()["health"] == "ready")
+        self.work()
+        self.end_work()
+
     def test_an_api_server_that_is_killed_and_restarted_loses_nothing(self):
         self.begin_work()
         self.cluster.daemons["apiserver"].kill()

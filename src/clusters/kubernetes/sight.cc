@@ -181,7 +181,8 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   void lost_contact(Contact& with, const std::string& why) {
     bool is_first = false;
-    Duration patience = options_.silence_max;
+    // It may have been silent for a while before that was noticed.
+    Duration patience = std::max(Duration{}, options_.silence_max - client_.unheard_for());
     {
       const std::lock_guard lock(mutex_);
       is_first = !is_silent();
