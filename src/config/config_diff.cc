@@ -171,8 +171,8 @@ class Differ {
     for (const auto& [name, cluster] : old) {
       if (now.contains(name)) continue;
       diff_.clusters_removed.push_back(name);
-      line(fmt::format("cluster {}: leaves; its jobs wait or rerun after {}", name,
-                       to_text(cluster->grace)));
+      line(fmt::format("cluster {}: takes no new jobs and leaves when its last one has ended",
+                       name));
     }
     const std::vector<model::ClusterSpec> specs = cluster_specs(after_);
     for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -4,21 +4,15 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 
 from openapi import Contract
+from ports import free_port
 
 CONTRACT = Contract.load(
     os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/openapi.json"))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Server:
@@ -113,14 +107,27 @@ class Server:
         assert status == 200, (status, body)
         return body
 
-    def wait_final(self, job, wait_s=60):
+    def wait(self, what, condition, wait_s=60):
+        """The first answer of `condition` that is true."""
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
-            row = self.job(job)
-            if row["state"] in ("Succeeded", "Failed", "Cancelled"):
-                return row
+            if found := condition():
+                return found
             time.sleep(0.03)
-        raise AssertionError(f"job {job} is not finished: {row}\n{self.log()}")
+        log = [line for line in self.log().split("\n") if " info request " not in line]
+        raise AssertionError("\n".join([f"{what}: not within {wait_s} s", *log[-40:]]))
+
+    def wait_state(self, job, *states, wait_s=60):
+        def row():
+            found = self.job(job)
+            return found if found["state"] in states else None
+        try:
+            return self.wait(f"job {job} in {states}", row, wait_s)
+        except AssertionError as late:
+            raise AssertionError(f"{self.job(job)}\n{late}") from late
+
+    def wait_final(self, job, wait_s=60):
+        return self.wait_state(job, "Succeeded", "Failed", "Cancelled", wait_s=wait_s)
 
     def close(self):
         if self.process and self.process.poll() is None:

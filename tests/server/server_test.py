@@ -329,6 +329,50 @@ class OwnServer(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(server.get("/readyz")[0], 200, "a wrong file changes nothing")
 
+    def test_a_cluster_that_is_removed_from_the_file_leaves_when_its_jobs_have_ended(self):
+        two = HERE + "- {name: old, type: simulated, run_time: 1h, nodes: [{gpu: {T4: 1}}]}\n"
+        server = self.begin(two)
+
+        def names():
+            return {row["name"]: row.get("leaving", False)
+                    for row in server.api("GET", "/clusters")[1]["clusters"]}
+
+        def reload(text):
+            server.write_config(text)
+            status, preview, _ = server.api("POST", "/config/reload")
+            self.assertEqual((status, preview["applied"]), (200, True), preview)
+
+        reload(HERE)
+        self.assertEqual(names(), {"here": False}, "nothing ran there")
+        reload(two)
+        kept = server.submit("sleep 1", gpus=1, clusters=["old"])
+        server.wait_state(kept, "Running")
+        reload(HERE)
+        self.assertEqual(names(), {"here": False, "old": True})
+        late = server.submit("true", gpus=1, clusters=["old"])
+        reload(two)
+        self.assertEqual(names(), {"here": False, "old": False}, "it is back")
+        reload(HERE)
+        server.kill()
+        server.start()
+        self.assertEqual(names(), {"here": False, "old": True}, "also after a restart")
+        self.assertEqual((server.job(kept)["state"], server.job(late)["state"]),
+                         ("Running", "Waiting"))
+        server.api("POST", f"/jobs/{kept}/cancel")
+        server.wait("it has left", lambda: names() == {"here": False})
+
+    def test_a_cluster_removed_from_the_file_while_no_server_runs_leaves_as_well(self):
+        two = HERE + "- {name: old, type: simulated, run_time: 1h, nodes: [{gpu: {T4: 1}}]}\n"
+        server = self.begin(two)
+        kept = server.submit("sleep 1", gpus=1, clusters=["old"])
+        server.wait_state(kept, "Running")
+        server.kill()
+        server.write_config(HERE)
+        server.start()
+        rows = server.api("GET", "/clusters")[1]["clusters"]
+        self.assertEqual([row["name"] for row in rows if row["leaving"]], ["old"], rows)
+        self.assertEqual(server.job(kept)["state"], "Running")
+
     def test_defaults_limits_and_the_log_follow_the_file(self):
         server = self.begin(HERE + QUEUES + "log: {level: warn}\n")
         server.submit("true", held=True)

@@ -83,6 +83,9 @@ Status Server::start() {
   make_snapshots();
   make_runner();
   if (Status status = listen(); !status) return status;
+  if (const auto before = applied()) {
+    if (Status kept = let_leave(*before); !kept) return kept;
+  }
   settings_ = settings_of(everything());  // nobody asks yet
   const auto identity = store_->identity();
   if (!identity) return identity.error();
@@ -94,6 +97,7 @@ Status Server::start() {
   const Status begun = runner_->start(
       fleet_->clusters(), [this](const sched::World& world) { return first_events(world); });
   if (!begun) return begun;
+  if (Status back = let_stay(); !back) return back;
   remember_config();
   snapshots_->start(runner_->snapshot());
   make_api();
@@ -247,21 +251,28 @@ void Server::make_snapshots() {
                  [this] { return static_cast<double>(snapshots_->proven()); });
 }
 
-/// What the books still need of the configuration: what changed since the last start.
-std::vector<model::EventBody> Server::first_events(const sched::World& world) const {
-  std::vector<model::EventBody> events;
+/// What the books were made with; none at the first start.
+std::optional<config::Config> Server::applied() const {
   std::ifstream in(applied_file(data_dir_), std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  const config::Checked applied = config::check(text.str());
-  bool is_known = in.is_open() && applied.ok();
-  for (const model::QueueSpec& spec : config::queue_specs(applied.config)) {
-    const sched::QueueId id = world.quota.find(spec.name);
-    is_known = is_known && !id.is_none();
+  config::Checked checked = config::check(text.str());
+  if (!in.is_open() || !checked.ok()) return std::nullopt;
+  return std::move(checked.config);
+}
+
+/// What the books still need of the configuration: what changed since the last start.
+std::vector<model::EventBody> Server::first_events(const sched::World& world) const {
+  const std::optional<config::Config> before = applied();
+  bool is_known = before.has_value();
+  if (before) {
+    for (const model::QueueSpec& spec : config::queue_specs(*before))
+      is_known = is_known && !world.quota.find(spec.name).is_none();
   }
   const config::Config now = everything();
-  events = is_known ? config::diff(applied.config, now).events : config::events_of(now);
-  api::keep_admissions(world, events);
+  std::vector<model::EventBody> events =
+      is_known ? config::diff(*before, now).events : config::events_of(now);
+  add_leaves(world, events);
   return events;
 }
 
@@ -388,11 +399,22 @@ api::LoadedConfig Server::loaded() const {
 
 /// The books have it; now clusters, policy and certificates.
 Status Server::take_over(const config::Config& config) {
-  const std::lock_guard lock(config_mutex_);
+  {
+    const std::lock_guard lock(config_mutex_);
+    if (Status status = take_over_locked(config); !status) return status;
+  }
+  end_leaves();
+  return Ok{};
+}
+
+Status Server::take_over_locked(const config::Config& config) {
   const config::Config before = std::exchange(config_, config);
-  if (Status status = follow_clusters(); !status) {
+  Status followed = let_leave(before);
+  if (followed) followed = let_stay();
+  if (followed) followed = follow_clusters();
+  if (!followed) {
     config_ = before;
-    return status;
+    return followed;
   }
   loaded_ = clusters::wall_now();
   log_.set_level(config_.log.level);
@@ -430,12 +452,12 @@ Status Server::reload(const config::Config& config) {
   }
   for (const std::string& line : diff.lines) log_.info("reload: " + line);
   for (const std::string& line : diff.restart) log_.warn("reload: needs a restart: " + line);
-  const Status written =
-      ask_loop([events = diff.events](const sched::World& world, Time) -> Result<control::Asked> {
-        control::Asked asked{.events = events};
-        api::keep_admissions(world, asked.events);
-        return asked;
-      });
+  const Status written = ask_loop([events = diff.events, notes = notes()](
+                                      const sched::World& world, Time) -> Result<control::Asked> {
+    control::Asked asked{.events = events};
+    api::keep_admissions(world, asked.events, notes);
+    return asked;
+  });
   if (!written) return written;
   return take_over(config);
 }

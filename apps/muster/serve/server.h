@@ -67,6 +67,7 @@ class Server {
   void make_runner();
   void say_progress(control::RecoveryProgress progress);
   void make_snapshots();
+  std::optional<config::Config> applied() const;
   std::vector<model::EventBody> first_events(const sched::World& world) const;
   void remember_config() const;
   void make_api();
@@ -76,6 +77,7 @@ class Server {
   api::AdminParts admin_parts();
   api::LoadedConfig loaded() const;
   Status take_over(const config::Config& config);
+  Status take_over_locked(const config::Config& config);  // under the lock
 
   // clusters: server_clusters.cc; those that say so under config_mutex_
   config::Config everything() const;                         // under the lock
@@ -86,6 +88,11 @@ class Server {
   Status join_cluster(const config::Cluster& cluster);
   Status may_leave(const std::string& name) const;
   Status begin_leave(const std::string& name);
+  // Of a configuration that changes, under the lock: what stands nowhere any more leaves when it is
+  // empty; what is back stays.
+  Status let_leave(const config::Config& before);
+  Status let_stay();
+  void add_leaves(const sched::World& world, std::vector<model::EventBody>& events) const;
   Status forget_cluster(const std::string& name);
   void keep_clusters();
   void keep_clusters_once();

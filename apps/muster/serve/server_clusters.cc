@@ -160,6 +160,36 @@ Status Server::begin_leave(const std::string& name) {
   return cluster == nullptr ? Status(Ok{}) : leaving_->add(*cluster);
 }
 
+Status Server::let_leave(const config::Config& before) {
+  const config::Config others = found_->with(joined_->with(config_));
+  for (const config::Cluster& cluster : before.clusters) {
+    if (is_in(others.clusters, cluster.name)) continue;
+    if (Status kept = leaving_->add(cluster); !kept) return kept;
+  }
+  return Ok{};
+}
+
+Status Server::let_stay() {
+  for (const config::Cluster& cluster : config_.clusters) {
+    if (Status back = leaving_->remove(cluster.name); !back) return back;
+  }
+  return Ok{};
+}
+
+/// At the start: what was removed from the configuration, or came back, while no server ran.
+void Server::add_leaves(const sched::World& world, std::vector<model::EventBody>& events) const {
+  view::ClusterNotes leaving;
+  for (const config::Cluster& cluster : leaving_->all()) {
+    leaving[cluster.name].is_leaving = true;
+    if (!is_in(config_.clusters, cluster.name))
+      events.emplace_back(model::ClusterLeft{cluster.name});
+  }
+  for (const config::Cluster& cluster : config_.clusters) {
+    if (leaving.contains(cluster.name)) events.emplace_back(model::ClusterSet{spec_of(cluster)});
+  }
+  api::keep_admissions(world, events, leaving);
+}
+
 Status Server::forget_cluster(const std::string& name) {
   const std::lock_guard lock(config_mutex_);
   for (const auto list : {&joined_, &found_, &leaving_}) {
@@ -295,12 +325,7 @@ void Server::end_leaves() {
           control::Asked asked;
           const sched::ClusterId id = world.fleet.find_cluster(name);
           if (id.is_none() || !world.fleet.cluster(id).joined) return asked;
-          const auto& orphans = world.orphans();
-          const bool has_orphans =
-              std::any_of(orphans.begin(), orphans.end(),
-                          [&](const sched::Orphan& one) { return one.active.cluster == id; });
-          if (!world.active_in(id).empty() || has_orphans)
-            return Error{Fault::Conflict, "it still has jobs"};
+          if (api::has_work(world, id)) return Error{Fault::Conflict, "it still has jobs"};
           asked.events.emplace_back(model::ClusterLeft{name});
           asked.audit.push_back(own_row("leave", name, "its last job has ended"));
           return asked;

@@ -83,8 +83,12 @@ void add_token_routes(net::Router& router, const AdminParts& parts);
 void add_config_routes(net::Router& router, const AdminParts& parts);
 
 /// Clusters of a configuration know nothing of what people allowed them meanwhile: gives each
-/// ClusterSet the admission that its cluster has in the world. To be called, on the loop's thread,
-/// with the events of every (re)load.
-void keep_admissions(const sched::World& world, std::vector<model::EventBody>& events);
+/// ClusterSet the admission that its cluster has in the world, unless it was leaving and comes
+/// back. One that is no more in the configuration takes no new work; it leaves when it is empty. To
+/// be called, on the loop's thread, with the events of every (re)load.
+void keep_admissions(const sched::World& world, std::vector<model::EventBody>& events,
+                     const view::ClusterNotes& notes = {});
+/// Something of Muster's runs there, or was left there and is to be removed.
+bool has_work(const sched::World& world, sched::ClusterId cluster);
 
 }  // namespace muster::api

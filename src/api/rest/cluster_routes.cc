@@ -1,4 +1,5 @@
 // Clusters: joining, leaving, and what they are allowed.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <string_view>
 #include <utility>
@@ -208,7 +209,7 @@ Result<control::Asked> ask_leave(const World& world, const Leave& leave,
                                   leave.is_forced ? "force"
                                   : leave.is_now  ? "now"
                                                   : ""));
-  has_left = leave.is_forced || world.active_in(id).empty();
+  has_left = leave.is_forced || !has_work(world, id);
   if (has_left) {
     asked.events.emplace_back(model::ClusterLeft{leave.name});
     return asked;
@@ -274,13 +275,30 @@ void add_cluster_routes(net::Router& router, const AdminParts& parts) {
             [&parts](const CallPtr& call) { leave_cluster(parts, call); });
 }
 
-void keep_admissions(const World& world, std::vector<model::EventBody>& events) {
+void keep_admissions(const World& world, std::vector<model::EventBody>& events,
+                     const view::ClusterNotes& notes) {
   for (model::EventBody& event : events) {
-    auto* set = std::get_if<model::ClusterSet>(&event);
-    if (set == nullptr) continue;
-    const sched::ClusterId id = joined_cluster(world, set->spec.name);
-    if (!id.is_none()) set->spec.admission = world.fleet.cluster(id).spec.admission;
+    if (const auto* left = std::get_if<model::ClusterLeft>(&event)) {
+      const sched::ClusterId id = joined_cluster(world, left->cluster);
+      if (id.is_none()) continue;
+      model::ClusterSpec spec = world.fleet.cluster(id).spec;
+      if (spec.admission == model::Admission::Open) spec.admission = model::Admission::Cordoned;
+      event = model::ClusterSet{std::move(spec)};
+    } else if (auto* set = std::get_if<model::ClusterSet>(&event)) {
+      const sched::ClusterId id = joined_cluster(world, set->spec.name);
+      const auto note = notes.find(set->spec.name);
+      const bool comes_back = note != notes.end() && note->second.is_leaving;
+      if (!id.is_none() && !comes_back)
+        set->spec.admission = world.fleet.cluster(id).spec.admission;
+    }
   }
+}
+
+bool has_work(const World& world, sched::ClusterId cluster) {
+  const auto& orphans = world.orphans();
+  return !world.active_in(cluster).empty() ||
+         std::any_of(orphans.begin(), orphans.end(),
+                     [&](const sched::Orphan& one) { return one.active.cluster == cluster; });
 }
 
 }  // namespace muster::api

@@ -61,10 +61,11 @@ void check_config(const AdminParts& parts, const CallPtr& call) {
 void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& candidate) {
   change(
       parts.requests, call,
-      [call, candidate](const sched::World& world, Time) -> Result<control::Asked> {
+      [call, candidate, notes = parts.notes()](const sched::World& world,
+                                               Time) -> Result<control::Asked> {
         control::Asked asked;
         asked.events = candidate->diff.events;
-        keep_admissions(world, asked.events);
+        keep_admissions(world, asked.events, notes);
         asked.audit.push_back(audit_row(call->request, "reload", "config",
                                         fmt::format("{} changes", candidate->diff.lines.size())));
         return asked;
