@@ -4,14 +4,12 @@
 // Thread contract: one thread.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "apps/muster/measuring/child_process.h"
 #include "base/result.h"
-#include "clusters/files.h"
 #include "kube/client.h"
 
 namespace muster::app {
@@ -27,9 +25,6 @@ class BenchClusters {
  public:
   /// All nodes are ready when it returns.
   static Result<std::unique_ptr<BenchClusters>> start(const ClustersWanted& wanted);
-  ~BenchClusters();
-  BenchClusters(const BenchClusters&) = delete;
-  BenchClusters& operator=(const BenchClusters&) = delete;
 
   /// Contexts of the kubeconfig, one a cluster.
   const std::vector<std::string>& names() const { return names_; }
@@ -44,8 +39,7 @@ class BenchClusters {
 
   std::string kubeconfig_;
   std::vector<std::string> names_;
-  clusters::Fd input_;  // closing it ends them
-  pid_t pid_ = 0;
+  ChildProcess process_;  // ends with its input, and with it the clusters
 };
 
 }  // namespace muster::app

@@ -11,7 +11,6 @@
 #include "apps/muster/bench_kube/create_load.h"
 #include "apps/muster/bench_kube/gang_jobs.h"
 #include "apps/muster/bench_kube/parts.h"
-#include "apps/muster/bench_server/parts.h"
 #include "kube/json.h"
 
 namespace muster::app {

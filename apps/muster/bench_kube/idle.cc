@@ -5,7 +5,6 @@
 
 #include "apps/muster/bench_kube/clusters.h"
 #include "apps/muster/bench_kube/parts.h"
-#include "apps/muster/bench_server/parts.h"
 
 namespace muster::app {
 namespace {

@@ -13,7 +13,6 @@
 #include "apps/muster/bench_kube/clusters.h"
 #include "apps/muster/bench_kube/large_cluster.h"
 #include "apps/muster/bench_kube/parts.h"
-#include "apps/muster/bench_server/parts.h"
 #include "clusters/kubernetes/sight.h"
 #include "kube/requests.h"
 #include "ports/inbox.h"

@@ -12,7 +12,6 @@
 #include "apps/muster/bench_kube/clusters.h"
 #include "apps/muster/bench_kube/gang_jobs.h"
 #include "apps/muster/bench_kube/parts.h"
-#include "apps/muster/bench_server/parts.h"
 #include "kube/json.h"
 #include "kube/watch.h"
 

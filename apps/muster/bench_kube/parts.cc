@@ -8,8 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "apps/muster/bench_server/parts.h"
-
 namespace muster::app {
 
 BenchRow row_of(std::string measure, std::string unit, const std::vector<Turn>& turns) {

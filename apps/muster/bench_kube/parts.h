@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/muster/bench_server/child_server.h"
-#include "apps/muster/bench_server/sheet.h"
+#include "apps/muster/measuring/child_server.h"
+#include "apps/muster/measuring/parts.h"
 #include "base/result.h"
 #include "base/time.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/muster/bench_server/child_server.h"
 #include "apps/muster/bench_server/parts.h"
+#include "apps/muster/measuring/child_server.h"
 #include "net/http_load.h"
 
 namespace muster::app {

@@ -1,11 +1,8 @@
 #include "apps/muster/bench_server/parts.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdio>
 
 namespace muster::app {
 namespace {
@@ -41,16 +38,6 @@ std::string full_fleet_yaml() {
       "queues:\n";
   for (std::uint64_t i = 0; i < queues; ++i) yaml += fmt::format("- {{name: q{}}}\n", i);
   return yaml;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-void bench_progress(std::string_view what) {
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K{} ", what);
 }
 
 }  // namespace muster::app

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/muster/bench_server/sheet.h"
+#include "apps/muster/measuring/parts.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -33,10 +33,5 @@ Status measure_streams(const ServerBenchOptions& options, Sheet& sheet);
 std::string submit_body(std::uint64_t first, std::uint64_t count);
 /// Clusters that are soon full, and the queues of submit_body.
 std::string full_fleet_yaml();
-
-double median(std::vector<double> values);
-
-/// Shown on a terminal only.
-void bench_progress(std::string_view what);
 
 }  // namespace muster::app

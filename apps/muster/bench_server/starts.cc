@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "apps/muster/bench_server/child_server.h"
 #include "apps/muster/bench_server/parts.h"
+#include "apps/muster/measuring/child_server.h"
 #include "clusters/files.h"
 #include "store/sqlite/commit_limit.h"
 

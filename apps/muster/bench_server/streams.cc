@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "apps/muster/bench_server/child_server.h"
 #include "apps/muster/bench_server/parts.h"
+#include "apps/muster/measuring/child_server.h"
 #include "net/stream_load.h"
 
 namespace muster::app {

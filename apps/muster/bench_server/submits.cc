@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "apps/muster/bench_server/child_server.h"
 #include "apps/muster/bench_server/parts.h"
+#include "apps/muster/measuring/child_server.h"
 #include "net/http_load.h"
 #include "store/sqlite/commit_limit.h"
 

@@ -1,4 +1,4 @@
-#include "apps/muster/bench_server/sheet.h"
+#include "apps/muster/measuring/sheet.h"
 
 #include <fmt/format.h>
 

@@ -4,13 +4,12 @@
 // Thread contract: one thread; port() and client calls from any.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "apps/muster/measuring/child_process.h"
 #include "base/result.h"
 #include "net/http_client.h"
 
@@ -41,7 +40,7 @@ class ChildServer {
 
   std::uint16_t port() const { return port_; }
   /// kill -9, and gone when it returns.
-  void kill();
+  void kill() { process_.kill(); }
   /// The same data again; how long it took until it served is in seconds.
   Result<double> restart();
 
@@ -62,7 +61,7 @@ class ChildServer {
 
   const std::string folder_;
   const std::unique_ptr<net::HttpClient> client_;
-  pid_t pid_ = 0;
+  ChildProcess process_;
   std::uint16_t port_ = 0;
 };
 

@@ -1,13 +1,8 @@
-#include "apps/muster/bench_server/child_server.h"
+#include "apps/muster/measuring/child_server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -21,23 +16,6 @@
 
 namespace muster::app {
 namespace {
-
-constexpr std::string_view hello = "muster serves at ";
-
-/// The URL in the first lines that a server prints; empty if it ends before.
-std::string read_url(int fd) {
-  std::string text;
-  char buffer[512];
-  while (true) {
-    const std::size_t at = text.find(hello);
-    const std::size_t end = at == std::string::npos ? at : text.find('\n', at);
-    if (end != std::string::npos) return text.substr(at + hello.size(), end - at - hello.size());
-    const ssize_t count = ::read(fd, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return "";
-    text.append(buffer, static_cast<std::size_t>(count));
-  }
-}
 
 std::string last_lines(const std::string& file) {
   const auto text = clusters::read_file(file);
@@ -75,41 +53,18 @@ Result<std::unique_ptr<ChildServer>> ChildServer::start(const std::string& folde
 ChildServer::~ChildServer() { kill(); }
 
 Status ChildServer::spawn() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return clusters::io_error("make", "a pipe");
-  const clusters::Fd ours(ends[0]);
-  clusters::Fd theirs(ends[1]);
   const std::string log = folder_ + "/server.log";
-  std::string words[] = {"/proc/self/exe", "serve", "--config", folder_ + "/muster.yaml"};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 1);
-  ::posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  const int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) {
-    pid_ = 0;
-    errno = failed;
-    return clusters::io_error("start", "the server");
-  }
-  theirs.close();
-  const std::string url = read_url(ours.get());
-  const auto parsed = net::parse_url(url, "url");
-  if (url.empty() || !parsed) {
+  const auto url =
+      process_.start({.words = {"/proc/self/exe", "serve", "--config", folder_ + "/muster.yaml"},
+                      .hello = "muster serves at ",
+                      .error_file = log});
+  const auto parsed = url ? net::parse_url(*url, "url") : Result<net::Url>(url.error());
+  if (!parsed) {
     kill();
     return Error{Fault::Unavailable, fmt::format("the server did not start: {}", last_lines(log))};
   }
   port_ = parsed->port;
   return Ok{};
-}
-
-void ChildServer::kill() {
-  if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-  pid_ = 0;
 }
 
 Result<double> ChildServer::restart() {
@@ -121,7 +76,7 @@ Result<double> ChildServer::restart() {
 }
 
 Result<double> ChildServer::cpu_seconds() const {
-  const auto stat = clusters::read_file(fmt::format("/proc/{}/stat", pid_));
+  const auto stat = clusters::read_file(fmt::format("/proc/{}/stat", process_.pid()));
   if (!stat) return stat.error();
   // After the name in parentheses, which may hold anything: state is the first field, utime and
   // stime the 12th and 13th.
