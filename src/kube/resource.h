@@ -50,6 +50,7 @@ Resource namespaces();
 Resource events();
 Resource secrets();
 Resource config_maps();
+Resource services();
 Resource service_accounts();
 Resource resource_quotas();
 Resource limit_ranges();

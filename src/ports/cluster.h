@@ -14,7 +14,7 @@
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
 // Thread contract: apply and relist are called from the loop's thread; problem and identity from
-// any. None may block.
+// any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -65,6 +65,9 @@ class Cluster {
   /// What tells it from every other cluster, whatever both are called here; "" while that is not
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
+  /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
+  /// after this.
+  virtual void leave() {}
 };
 
 }  // namespace muster::ports

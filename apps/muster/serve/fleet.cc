@@ -100,15 +100,21 @@ bool Fleet::is_up_to_date(const config::Config& config, const Accesses& accesses
          });
 }
 
-std::vector<std::unique_ptr<ports::Cluster>> Fleet::take_gone(const config::Config& config) {
-  std::vector<std::unique_ptr<ports::Cluster>> gone = std::exchange(replaced_, {});
+void Fleet::Gone::drop() {
+  for (const auto& cluster : left) cluster->leave();
+  left.clear();
+  replaced.clear();
+}
+
+Fleet::Gone Fleet::take_gone(const config::Config& config) {
+  Gone gone{.replaced = std::exchange(replaced_, {})};
   for (auto it = clusters_.begin(); it != clusters_.end();) {
     const bool stays = std::any_of(config.clusters.begin(), config.clusters.end(),
                                    [&](const auto& cluster) { return cluster.name == it->first; });
     if (!stays) {
       const std::lock_guard lock(commands_mutex_);
       commands_.erase(it->first);
-      gone.push_back(std::move(it->second.cluster));
+      gone.left.push_back(std::move(it->second.cluster));
     }
     it = stays ? std::next(it) : clusters_.erase(it);
   }

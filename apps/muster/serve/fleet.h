@@ -47,9 +47,15 @@ class Fleet {
   Status open(const config::Config& config, const Accesses& accesses);
   /// Whether open() would change anything.
   bool is_up_to_date(const config::Config& config, const Accesses& accesses) const;
-  /// Those that are open but not in the configuration, and those that were opened again: to be
-  /// dropped when the loop has let go.
-  std::vector<std::unique_ptr<ports::Cluster>> take_gone(const config::Config& config);
+  /// Those that are open but not in the configuration, and those that were opened again.
+  struct Gone {
+    std::vector<std::unique_ptr<ports::Cluster>> left = {};
+    std::vector<std::unique_ptr<ports::Cluster>> replaced = {};
+    bool empty() const { return left.empty() && replaced.empty(); }
+    /// When the loop has let go of them. May take a while.
+    void drop();
+  };
+  Gone take_gone(const config::Config& config);
   std::map<std::string, ports::Cluster*> clusters() const;
   /// Conflict if clusters of that kind run no commands.
   Result<std::shared_ptr<ports::PodCommandSession>> run_in_pod(

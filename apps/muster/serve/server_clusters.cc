@@ -72,11 +72,10 @@ Accesses Server::accesses_of(const config::Config& config) const {
 Status Server::follow_clusters() {
   const config::Config now = everything();
   if (Status status = fleet_->open(now, accesses_of(now)); !status) return status;
-  const std::shared_ptr gone =
-      std::make_shared<std::vector<std::unique_ptr<ports::Cluster>>>(fleet_->take_gone(now));
+  const auto gone = std::make_shared<Fleet::Gone>(fleet_->take_gone(now));
   // The loop lets go of them; closing them may take a while, which is nothing for its thread.
   runner_->reload(policy_of(now), fleet_->clusters(), [this, gone] {
-    if (!gone->empty()) workers_->post([gone] { gone->clear(); });
+    if (!gone->empty()) workers_->post([gone] { gone->drop(); });
   });
   remember_config();
   const std::lock_guard settings_lock(settings_mutex_);

@@ -127,6 +127,8 @@ TEST(CommandObjects, ThePodsOfAGangShareAServiceWithOtherGangsOfTheServer) {
   std::set<std::string> names;
   for (int i = 0; i < 1000; ++i) names.insert(peers_name({fmt::format("job-{}", i), 1}, "server"));
   EXPECT_EQ(names.size(), 16U);
+  const std::vector<std::string> all = peers_names("server");
+  EXPECT_EQ(names, std::set<std::string>(all.begin(), all.end()));
   EXPECT_FALSE(names.contains(peers_name({"job-0", 1}, "another"))) << "of its own server only";
 }
 

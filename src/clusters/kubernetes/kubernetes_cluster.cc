@@ -11,6 +11,7 @@
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
+#include "clusters/kubernetes/shared_objects.h"
 #include "kube/json.h"
 #include "kube/requests.h"
 
@@ -146,6 +147,11 @@ std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) 
 std::string KubernetesCluster::identity() const {
   const std::lock_guard lock(mutex_);
   return identity_;
+}
+
+void KubernetesCluster::leave() {
+  if (!sight_->problem().empty()) return;
+  for (const auto& watches : watches_) remove_peers(*client_, watches->ns, options_.objects.server);
 }
 
 /// Once, when the cluster is seen. Whoever may not read it does without.

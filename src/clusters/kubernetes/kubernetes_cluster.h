@@ -86,6 +86,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
 
   std::string problem() const override { return sight_->problem(); }
   std::string identity() const override;
+  void leave() override;
 
   Result<std::shared_ptr<ports::PodCommandSession>> run(
       const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;

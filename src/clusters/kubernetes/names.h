@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ports/cluster.h"
 
@@ -39,6 +40,8 @@ std::string object_name(const ports::Attempt& attempt, std::string_view part);
 /// of a server: one for each would be a second create of every gang, and one for all would have
 /// every pod of the namespace looked at whenever one changes.
 std::string peers_name(const ports::Attempt& attempt, const std::string& server);
+/// Of all of them.
+std::vector<std::string> peers_names(const std::string& server);
 
 /// The text itself where it is allowed as a label's value, else a short form with a hash.
 std::string label_value(std::string_view text);

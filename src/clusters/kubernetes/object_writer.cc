@@ -27,14 +27,6 @@ constexpr std::size_t homes_most = 100'000;
 using Making = AttemptBook::Making;
 using kube::Reply;
 
-kube::Resource services() {
-  kube::Resource resource;
-  resource.version = "v1";
-  resource.plural = "services";
-  resource.kind = "Service";
-  return resource;
-}
-
 kube::Resource resource_of(const json::value& object) {
   const std::string_view kind = kube::text_at(object, {"kind"});
   for (kube::Resource known : {kube::resources::jobs(), kube::resources::secrets()}) {
@@ -201,7 +193,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
   void need_peers(const std::optional<json::value>& service, const Shared& then) {
     if (!service) return then(std::nullopt);
-    shared.need(services(), *service, then_of(then));
+    shared.need(kube::resources::services(), *service, then_of(then));
   }
 
   /// Where an attempt may have objects.
@@ -246,13 +238,6 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                             if (!is_gone) return done(false);
                             self->confirm_in(home + 1, in, attempt, done);
                           });
-  }
-
-  void list(const kube::Resource& resource, const std::string& ns, const std::string& selector,
-            std::int64_t limit, const std::function<void(const Reply<json::value>&)>& then) {
-    client.send_later(
-        kube::list_request(resource, ns, {.label_selector = selector, .limit = limit}),
-        [then](const Reply<json::value>& found) { then(found); });
   }
 
   kube::Client& client;
@@ -360,7 +345,9 @@ void ObjectWriter::find_attempts(std::function<void(Attempts)> done) {
   search->namespaces = core_->namespaces.size();
   search->list = [core = core_](std::size_t ns, const kube::Resource& resource,
                                 std::function<void(const Reply<json::value>&)> then) {
-    core->list(resource, core->namespaces[ns], server_selector(core->server), 0, then);
+    core->client.send_later(kube::list_request(resource, core->namespaces[ns],
+                                               {.label_selector = server_selector(core->server)}),
+                            std::move(then));
   };
   search->on_found = [core = core_](const json::value& object) { core->set_home(object); };
   search->done = std::move(done);

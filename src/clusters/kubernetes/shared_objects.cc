@@ -19,6 +19,7 @@ namespace json = boost::json;
 using kube::Reply;
 
 constexpr Duration trusted_for = minutes(1);
+constexpr Duration answered_within = seconds(3);
 
 }  // namespace
 
@@ -86,6 +87,25 @@ SharedObjects::SharedObjects(kube::Client& client) : core_(std::make_shared<Core
 SharedObjects::~SharedObjects() = default;
 void SharedObjects::need(const kube::Resource& resource, const json::value& object, Then then) {
   core_->need(resource, object, std::move(then));
+}
+
+void remove_peers(kube::Client& client, const std::string& ns, const std::string& server) {
+  const auto soon = [](kube::ApiRequest request) {
+    request.timeout = answered_within;
+    request.may_retry = false;
+    return request;
+  };
+  const auto pods = client.send(
+      soon(kube::list_request(kube::resources::pods(), ns,
+                              {.label_selector = server_selector(server),
+                               .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+                               .limit = 1})));
+  if (!pods || !kube::items_at(*pods, {"items"}).empty()) return;
+  for (const std::string& name : peers_names(server)) {
+    const auto gone =
+        client.send(soon(kube::delete_request(kube::resources::services(), ns, name)));
+    if (!gone && !gone.error().is_not_found()) return;  // no contact, or no permission
+  }
 }
 
 }  // namespace muster::clusters

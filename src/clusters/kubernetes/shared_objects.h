@@ -10,6 +10,7 @@
 #include <boost/json/value.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "kube/client.h"
 #include "kube/resource.h"
@@ -30,5 +31,9 @@ class SharedObjects {
   class Core;
   std::shared_ptr<Core> core_;
 };
+
+/// Of a cluster that leaves: deletes the Services of a server in a namespace, unless there still
+/// are pods of it, which need them. Waits for the answers, some seconds at most.
+void remove_peers(kube::Client& client, const std::string& ns, const std::string& server);
 
 }  // namespace muster::clusters

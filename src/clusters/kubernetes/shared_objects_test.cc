@@ -7,6 +7,7 @@
 #include <future>
 #include <vector>
 
+#include "clusters/kubernetes/names.h"
 #include "kube/testing/scripted_server.h"
 
 namespace muster::clusters {
@@ -57,6 +58,22 @@ TEST(SharedObjects, AFailureIsEverybodysAndIsTriedAgainByTheNext) {
   SharedObjects shared(*client);
   EXPECT_THAT(need(shared, 2), ElementsAre(false, false));
   EXPECT_THAT(need(shared, 1), ElementsAre(true));
+}
+
+TEST(RemovePeers, AllServicesOfTheServerGoUnlessPodsAreLeft) {
+  ScriptedServer server;
+  server.then(200, R"({"items":[{}]})")
+      .then(200, R"({"items":[]})")
+      .then(404, "{}")
+      .then(200, "{}");
+  const auto client = make_client(server.access());
+  remove_peers(*client, "n", "me");
+  EXPECT_EQ(server.asked().size(), 1U) << "they need them";
+  remove_peers(*client, "n", "me");
+  const std::vector<std::string> names = peers_names("me");
+  EXPECT_EQ(server.asked().at(2), "DELETE /api/v1/namespaces/n/services/" + names.at(0));
+  EXPECT_EQ(server.asked().at(3), "DELETE /api/v1/namespaces/n/services/" + names.at(1));
+  EXPECT_EQ(server.asked().size(), 5U) << "it goes on until it may not";
 }
 
 }  // namespace
