@@ -172,13 +172,15 @@ class ControlPlane:
     def wait_ready(self):
         self.wait("the API server", lambda: self.get("/readyz")[0] == 200)
 
-    def wait(self, what, condition, wait_s=120):
+    def wait(self, what, condition, wait_s=120, among=None):
+        """Fails at once when a daemon has ended, of all or `among` those of the names."""
         def calm():
             try:
                 return condition()
             except (OSError, http.client.HTTPException):
                 return False
-        wait_until(f"{self.name}: {what}", calm, list(self.daemons.values()), wait_s)
+        daemons = [self.daemons[name] for name in among or self.daemons]
+        wait_until(f"{self.name}: {what}", calm, daemons, wait_s)
 
     def restart_api(self, pause_s=0.0):
         """Kills it and starts it again; the port is the same."""
@@ -187,16 +189,31 @@ class ControlPlane:
         self.daemons["apiserver"].start()
         self.wait_ready()
 
-    def kill(self):
-        """Its memory and its voice, at once; those who only talk to them stay and try again."""
-        for name in ("apiserver", "etcd"):
+    def kill(self, whole=False):
+        """Its memory and its voice, at once; those who only talk to them stay and try again, or
+        die as well when it is the whole machine."""
+        others = ("scheduler", "controllers", "kwok") if whole else ()
+        for name in ("apiserver", "etcd", *others):
             self.daemons[name].kill()
 
     def revive(self):
         """After kill(): with the same data, at the same place."""
         for name in ("etcd", "apiserver"):
             self.daemons[name].start()
-        self.wait_ready()
+        self.wait("the API server", lambda: self.get("/readyz")[0] == 200, among=("apiserver",))
+        if not self.daemons["kwok"].is_running():
+            self.drop_leases()
+        for name, daemon in self.daemons.items():
+            if not daemon.is_running():
+                daemon.start()
+
+    def drop_leases(self):
+        """Of the nodes that a kwok played which is no more. A kubelet knows its own lease; another
+        kwok has another name, and leaves the nodes and the pods that are there already alone until
+        the leases have run out: minutes."""
+        where = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        for lease in self.get(where)[1]["items"]:
+            self.request("DELETE", f"{where}/{lease['metadata']['name']}")
 
     def stop(self):
         for name in ("kwok", "scheduler", "controllers", "apiserver", "etcd"):

@@ -11,17 +11,14 @@ import collections
 import os
 import sys
 import time
-import unittest
 from datetime import datetime, timezone
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
-from audit import (attempts_deleted, creations, events, is_success,  # noqa: E402
-                   keep_audit_log, time_of)
-from binaries import KUBERNETES, Missing  # noqa: E402
-from clusters import start_all, stop_all  # noqa: E402
-from control_plane import ControlPlane  # noqa: E402
-from muster_server import Server  # noqa: E402
-from side_by_side import run_tests  # noqa: E402
+from audit import attempts_deleted, creations, events, is_success, keep_audit_log, time_of
+from binaries import KUBERNETES, Missing
+from clusters import start_all, stop_all
+from control_plane import ControlPlane
+from side_by_side import run_tests
+from with_server import WithServer
 
 BINARY = ""
 FLEET = {}  # name -> ControlPlane
@@ -32,28 +29,25 @@ GPUS = 8
 GRACE_S = 2
 
 
-class Fleet(unittest.TestCase):
+class Fleet(WithServer):
     """Each test has a server of its own, and the same new namespace in each cluster."""
+    binary = property(lambda _: BINARY)
+    wait_s = 90
 
     def setUp(self):
-        self.namespace = f"t{time.time_ns():x}"
-        for cluster in FLEET.values():
-            cluster.create("/api/v1/namespaces", {
-                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
-            self.addCleanup(cluster.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.make_namespace(*FLEET.values())
+        self.seen = collections.defaultdict(list)  # name of a cluster -> (resource, object)
         rows = "".join(f"""
 - {{name: {name}, type: kubernetes, kubeconfig: {cluster.file("admin.kubeconfig")},
    namespace: {self.namespace}, image: example.com/tool:1, grace: {GRACE_S}s}}"""
                        for name, cluster in FLEET.items())
-        self.server = Server(BINARY, f"""clusters:{rows}
+        self.begin(f"""clusters:{rows}
 pools:
 - {{name: east-fast, cluster: east, node_selector: {{speed: fast}}}}
 - {{name: west-fast, cluster: west, node_selector: {{speed: fast}}}}
 fleet_pools:
 - {{name: fast, pools: [east-fast, west-fast]}}
 """)
-        self.addCleanup(self.server.close)
-        self.server.start()
         self.wait("three clusters are ready", lambda: self.ready() == sorted(NAMES))
 
     def ready(self):
@@ -61,19 +55,9 @@ fleet_pools:
         return sorted(row["name"] for row in found["clusters"]
                       if row["health"] == "ready" and row["nodes_usable"] == NODES)
 
-    def wait(self, what, condition, wait_s=90):
-        end = time.monotonic() + wait_s
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.1)
-        log = [line for line in self.server.log().split("\n") if " info request " not in line]
-        self.fail("\n".join([f"{what}: not within {wait_s} s", *log[-40:]]))
-
     def wait_states(self, jobs, *states, wait_s=90):
         for job in jobs:
-            self.wait(f"job {job} in {states}",
-                      lambda: self.server.job(job)["state"] in states, wait_s)  # noqa: B023
+            self.wait_state(job, *states, wait_s=wait_s)
 
     def gang(self, command, pods=2, **more):
         return self.server.submit([command], pods=pods, gpus=1, stop_grace="1s", **more)
@@ -82,12 +66,19 @@ fleet_pools:
         """{job: {(cluster, attempt): {(resource, index): how many}}}"""
         found = collections.defaultdict(lambda: collections.defaultdict(dict))
         for name, cluster in FLEET.items():
-            seen = [(what, one) for what, where in (("pods", "api/v1"), ("jobs", "apis/batch/v1"))
-                    for one in self.objects(name, what, where)] if is_up(cluster) else []
-            counts = creations(cluster, self.namespace, seen)
+            self.look(name)
+            counts = creations(cluster, self.namespace, self.seen[name])
             for (what, job, attempt, index), count in counts.items():
                 found[job][(name, attempt)][(what, index)] = count
         return found
+
+    def look(self, name):
+        """What is there is remembered: a server that was killed has not written all into its log,
+        and what has ended is removed after a while."""
+        if is_up(FLEET[name]):
+            self.seen[name] += [(what, one)
+                                for what, where in (("pods", "api/v1"), ("jobs", "apis/batch/v1"))
+                                for one in self.objects(name, what, where)]
 
     def objects(self, cluster, what="pods", where="api/v1"):
         status, found = FLEET[cluster].get(f"/{where}/namespaces/{self.namespace}/{what}")
@@ -155,9 +146,15 @@ class KilledAndRevived(Fleet):
         return keep, move, [self.gang("true", clusters=["west"]) for _ in range(count)]
 
     def test_a_cluster_killed_in_the_middle_of_dispatch_and_revived_runs_nothing_twice(self):
+        self.kill_and_revive(whole=False)
+
+    def test_nor_does_one_whose_scheduler_controllers_and_nodes_die_with_it(self):
+        self.kill_and_revive(whole=True)
+
+    def kill_and_revive(self, whole):
         keep, move, dispatched = self.submit_all(GANGS)
         self.wait("some of them are made", lambda: len(self.made().keys() & set(dispatched)) > 1)
-        FLEET["west"].kill()
+        FLEET["west"].kill(whole)
         states = [self.server.job(job)["state"] for job in dispatched]
         late = [self.gang("true", clusters=["west"]) for _ in range(3)]
         self.wait("those who may run in the other cluster", lambda: all(
@@ -168,6 +165,7 @@ class KilledAndRevived(Fleet):
             self.assertEqual((row["state"], row["cluster"], row["attempt"]), ("Running", "west", 1))
         revived_at = datetime.now(timezone.utc)
         FLEET["west"].revive()
+        self.look("west")
         self.wait_states(dispatched + late, "Succeeded", wait_s=180)
         self.wait("what moved is gone from the west", lambda: {
             pod["metadata"]["annotations"]["muster.dev/job-id"] for pod in self.objects("west")

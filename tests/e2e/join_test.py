@@ -18,15 +18,14 @@ import time
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
-from binaries import KUBERNETES, Missing  # noqa: E402
-from clusters import start_all, stop_all  # noqa: E402
-from control_plane import ControlPlane  # noqa: E402
-from fault_proxy import FaultProxy  # noqa: E402
-from muster_server import Server  # noqa: E402
-from pki import Pki, openssl  # noqa: E402
-from processes import free_port  # noqa: E402
-from rbac import grant  # noqa: E402
+from binaries import KUBERNETES, Missing
+from clusters import start_all, stop_all
+from control_plane import ControlPlane
+from fault_proxy import FaultProxy
+from pki import Pki, openssl
+from processes import free_port
+from rbac import grant
+from with_server import WithServer
 
 BINARY = ""
 EAST = None
@@ -45,43 +44,22 @@ PROFILES = {
                                "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
 
 
-class WithClusters(unittest.TestCase):
+class WithClusters(WithServer):
     """A namespace of the same name in both clusters, and a server without any."""
 
+    binary = property(lambda _: BINARY)
     clusters = ""  # of the configuration
 
     def setUp(self):
-        self.namespace = f"join-{free_port()}-{int(time.time())}"
-        for cluster in (EAST, WEST):
-            cluster.create("/api/v1/namespaces", {
-                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+        self.make_namespace(EAST, WEST)
         self.folder = Path(tempfile.mkdtemp(prefix="muster-join-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def start_server(self, config=""):
-        self.server = Server(BINARY, config)
-        self.addCleanup(self.server.close)
-        self.server.start()
-
-    def muster(self, *words, code=0):
-        """Its standard output; the rest of what it said is in self.said."""
-        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
-        environment.pop("MUSTER_TOKEN", None)
-        done = subprocess.run([BINARY, *map(str, words)], env=environment, capture_output=True,
-                              text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
-        self.said = done.stderr
-        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
-        return done.stdout
-
-    def wait(self, what, condition, wait_s=60):
-        end = time.monotonic() + wait_s
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.1)
-        log = [line for line in self.server.log().split("\n") if " info request " not in line]
-        shown = self.muster("clusters", "-o", "wide")
-        self.fail("\n".join([f"{what}: not within {wait_s} s", shown, *log[-40:]]))
+    def wait(self, what, condition, wait_s=None):
+        try:
+            return super().wait(what, condition, wait_s)
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{self.muster('clusters', '-o', 'wide')}") from late
 
     def cluster(self, name):
         """As the API has it, or None."""
@@ -97,7 +75,7 @@ class WithClusters(unittest.TestCase):
             self.wait(f"{name} is ready", lambda name=name: is_ready(name))
 
     def wait_running(self, job):
-        self.wait(f"job {job} runs", lambda: self.server.job(job)["state"] == "Running")
+        self.wait_state(job, "Running")
 
     def run_job(self, cluster, command="true"):
         job = self.server.submit([command], pods=2, gpus=1, clusters=[cluster])
@@ -140,7 +118,7 @@ class Joining(WithClusters):
     """`muster cluster join`, `rbac` and `leave`."""
 
     def test_all_contexts_join_stay_over_a_restart_and_work(self):
-        self.start_server()
+        self.begin()
         said = self.join(self.both(), "--all-contexts")
         for name in ("east", "west"):
             self.assertRegex(said, rf"(?m)^{name}: joined \(Kubernetes v\d.*, as ")
@@ -155,7 +133,7 @@ class Joining(WithClusters):
         self.assert_hidden(key[:60])
 
     def test_what_is_joined_is_not_joined_again(self):
-        self.start_server()
+        self.begin()
         self.join(self.both())
         said = self.join(self.both(), code=1)
         self.assertIn("east: not joined: is joined already, as east", said)
@@ -170,7 +148,7 @@ class Joining(WithClusters):
         self.assertIsNone(self.cluster("other"))
 
     def test_of_several_contexts_those_join_that_can(self):
-        self.start_server()
+        self.begin()
         path = self.both()
         config = json.loads(path.read_text())
         dead = {"name": "dead", "cluster": {"server": f"https://127.0.0.1:{free_port()}"}}
@@ -190,7 +168,7 @@ class Joining(WithClusters):
                   lambda: "refused" in (self.cluster("dead")["reason"] or ""))
 
     def test_the_printed_rules_are_enough_and_their_lack_is_said(self):
-        self.start_server()
+        self.begin()
         poor = EAST.write_kubeconfig("poor.kubeconfig", user={"token": SECRET})
         said = self.join(poor, "--name", "poor", code=1)
         self.assertIn("poor: not joined: permissions are missing", said)
@@ -217,7 +195,7 @@ class Joining(WithClusters):
         token = EAST.create(
             f"/api/v1/namespaces/{self.namespace}/serviceaccounts/queue/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
-        self.start_server()
+        self.begin()
         said = self.join(EAST.write_kubeconfig(
             "account.kubeconfig", user={"token": token["status"]["token"]}), "--name", "account")
         self.assertIn(f"as system:serviceaccount:{self.namespace}:queue", said)
@@ -233,7 +211,7 @@ class Joining(WithClusters):
             "apiVersion": "client.authentication.k8s.io/v1", "command": str(script),
             "interactiveMode": "Never"}})
         grant(BINARY, EAST, self.namespace, "--user", "nobody")
-        self.start_server()
+        self.begin()
         said = self.join(kubeconfig, "--name", "exec", code=1)
         self.assertIn("exec_plugins", said)
         self.server.write_config(f"exec_plugins: [{script}]\n")
@@ -244,8 +222,11 @@ class Joining(WithClusters):
         self.run_job("exec")
         self.assert_hidden(SECRET)
 
+    def services(self, cluster):
+        return cluster.get(f"/api/v1/namespaces/{self.namespace}/services")[1]["items"]
+
     def test_leaving_waits_for_jobs_unless_told_otherwise(self):
-        self.start_server()
+        self.begin()
         self.join(self.both(), "--all-contexts")
         self.wait_ready("east", "west")
         job = self.run_job("east", "sleep")
@@ -258,8 +239,10 @@ class Joining(WithClusters):
         self.server.start()
         self.assertTrue(self.cluster("east")["leaving"])
         self.assertEqual(self.server.job(job)["state"], "Running")
+        self.assertEqual(len(self.services(EAST)), 1, "by which the pods of gangs find each other")
         self.muster("cancel", job)
         self.wait("it has left", lambda: self.cluster("east") is None)
+        self.wait("nothing is left behind", lambda: not self.services(EAST))
         # One that can run elsewhere moves there.
         job = self.server.submit(["sleep"], pods=1, gpus=1)
         self.wait_running(job)
@@ -287,7 +270,7 @@ class Sickness(WithClusters):
         proxy = FaultProxy(WEST.port)
         self.addCleanup(proxy.close)
         proxy.refuse()
-        self.start_server(self.config(
+        self.begin(self.config(
             east=EAST.file("admin.kubeconfig"),
             west=WEST.write_kubeconfig("late.kubeconfig", cert="admin",
                                        server=f"https://127.0.0.1:{proxy.port}")))
@@ -329,7 +312,7 @@ class Sickness(WithClusters):
             "clusters": [{"name": "c", "cluster": {
                 "server": f"https://127.0.0.1:{port}",
                 "certificate-authority": expired.text("ca.crt")}}]}))
-        self.start_server(self.config(
+        self.begin(self.config(
             east=EAST.file("admin.kubeconfig"),
             refused=EAST.write_kubeconfig("refused.kubeconfig", cert="admin",
                                           server=f"https://127.0.0.1:{free_port()}"),
@@ -351,7 +334,7 @@ class Sickness(WithClusters):
     def test_what_reran_elsewhere_is_removed_when_the_cluster_comes_back(self):
         proxy = FaultProxy(WEST.port)
         self.addCleanup(proxy.close)
-        self.start_server(self.config(west=WEST.write_kubeconfig(
+        self.begin(self.config(west=WEST.write_kubeconfig(
             "cut.kubeconfig", cert="admin", server=f"https://127.0.0.1:{proxy.port}")))
         self.wait_ready("west")
         stays = self.run_job("west", "sleep")
@@ -398,7 +381,7 @@ class Sources(WithClusters):
     def test_a_file_in_the_folder_joins_rotates_and_leaves(self):
         directory = self.folder / "clusters"
         directory.mkdir()
-        self.start_server(self.source(f"directory: {directory}"))
+        self.begin(self.source(f"directory: {directory}"))
         grant(BINARY, WEST, self.namespace, "--user", "nobody")
         file = directory / "west.yaml"
         file.write_text(self.kubeconfig(WEST, "found", token=SECRET))
@@ -434,7 +417,7 @@ class Sources(WithClusters):
             "data": {"kubeconfig": base64.b64encode(text.encode()).decode()}})
 
     def test_labelled_secrets_of_a_hub_are_clusters(self):
-        self.start_server(self.hub() + self.source(
+        self.begin(self.hub() + self.source(
             f"secrets: {{cluster: hub, namespace: {self.namespace}}}"))
         grant(BINARY, WEST, self.namespace, "--user", "nobody")
         self.secret("one", self.kubeconfig(WEST, "one", token=SECRET), {"muster.dev/cluster": ""})
@@ -447,7 +430,7 @@ class Sources(WithClusters):
         self.wait("it has left", lambda: self.cluster("one") is None)
 
     def test_a_secret_names_no_files_and_runs_no_programs(self):
-        self.start_server(self.hub() + self.source(
+        self.begin(self.hub() + self.source(
             f"secrets: {{cluster: hub, namespace: {self.namespace}}}"))
         self.secret("file", self.kubeconfig(WEST, "file", tokenFile="/etc/hostname"),
                     {"muster.dev/cluster": ""})
@@ -457,7 +440,7 @@ class Sources(WithClusters):
     def test_a_kubeconfig_from_a_secret_of_another_cluster(self):
         grant(BINARY, WEST, self.namespace, "--user", "nobody")
         self.secret("west", self.kubeconfig(WEST, "west", token=SECRET))
-        self.start_server(self.hub() + (
+        self.begin(self.hub() + (
             f"- {{name: west, type: kubernetes, namespace: {self.namespace}, image: '{IMAGE}', "
             f"kubeconfig_secret: {{cluster: hub, namespace: {self.namespace}, name: west}}}}\n"))
         self.wait_ready("hub", "west")
@@ -474,7 +457,7 @@ class Sources(WithClusters):
         providers = self.folder / "providers.json"
         providers.write_text(json.dumps({"providers": [{"name": "ours", "execConfig": {
             "apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}}]}))
-        self.start_server(self.hub() + self.source(
+        self.begin(self.hub() + self.source(
             f"profiles: {{cluster: hub, namespace: {self.namespace}, providers: {providers}}}"))
         self.wait("the kind is served", lambda: EAST.get(base)[0] == 200)
         EAST.create(base, {

@@ -9,18 +9,16 @@ was created, and how often, is counted in the API server's own audit log.
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
-import rbac  # noqa: E402
-from audit import creations, keep_audit_log  # noqa: E402
-from binaries import KUBERNETES, Missing  # noqa: E402
-from control_plane import ControlPlane  # noqa: E402
-from muster_server import Server  # noqa: E402
-from processes import free_port  # noqa: E402
+import rbac
+from audit import creations, keep_audit_log
+from binaries import KUBERNETES, Missing
+from control_plane import ControlPlane
+from processes import free_port
+from with_server import WithServer
 
 BINARY = ""
 CLUSTER = None
@@ -32,34 +30,19 @@ def start_cluster(version):
     return cluster
 
 
-class WithCluster(unittest.TestCase):
+class WithCluster(WithServer):
     """Each test has a namespace and a server of its own."""
+    binary = property(lambda _: BINARY)
 
     def setUp(self):
-        self.make_namespace()
-
-    def make_namespace(self):
-        made = CLUSTER.create("/api/v1/namespaces", {
-            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "muster-"}})
-        self.namespace = made["metadata"]["name"]
-        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.make_namespace(CLUSTER)
 
     def start_server(self, kubeconfig, of_cluster="", more=""):
-        self.server = Server(BINARY, f"""clusters:
+        self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {kubeconfig}, context: real,
    namespace: {self.namespace}, image: example.com/tool:1{of_cluster}}}
 - {{name: sim, type: simulated, run_time: 100ms, nodes: [{{count: 1, gpu: {{T4: 8}}}}]}}
 {more}""")
-        self.addCleanup(self.server.close)
-        self.server.start()
-
-    def muster(self, *words, code=0):
-        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
-        environment.pop("MUSTER_TOKEN", None)
-        done = subprocess.run([BINARY, *words], env=environment, capture_output=True, text=True,
-                              timeout=120, stdin=subprocess.DEVNULL, check=False)
-        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
-        return done.stdout
 
     def objects(self, path):
         status, found = CLUSTER.get(path.format(ns=f"namespaces/{self.namespace}"))
@@ -72,26 +55,16 @@ class WithCluster(unittest.TestCase):
     def jobs(self):
         return self.objects("/apis/batch/v1/{ns}/jobs")
 
-    def wait(self, what, condition, wait_s=60):
-        end = time.monotonic() + wait_s
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.1)
-        log = [line for line in self.server.log().split("\n") if " info request " not in line]
-        self.fail("\n".join([f"{what}: not within {wait_s} s", *log[-40:]]))
-
     def wait_state(self, job, *states, wait_s=120):
         try:
-            self.wait(f"job {job} in {states}", lambda: self.server.job(job)["state"] in states,
-                      wait_s)
+            return super().wait_state(job, *states, wait_s=wait_s)
         except AssertionError as late:
             seen = [(thing["metadata"]["name"], thing["metadata"].get("deletionTimestamp"),
                      thing["spec"].get("nodeName"), thing["status"])
                     for thing in self.jobs() + self.pods()
                     if thing["metadata"].get("annotations", {}).get("muster.dev/job-id") == job]
             text = "\n".join(map(str, seen))
-            raise AssertionError(f"{self.server.job(job)}\n{text}\n{late}") from late
+            raise AssertionError(f"{late}\n{text}") from late
 
     def gang(self, command, pods=2, **more):
         return self.server.submit([command], pods=pods, gpus=1,
@@ -171,15 +144,13 @@ class Namespaces(WithCluster):
     def setUp(self):
         super().setUp()
         self.own = self.namespace
-        self.make_namespace()
-        self.server = Server(BINARY, f"""clusters:
+        self.make_namespace(CLUSTER)
+        self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
    namespace: {self.own}, namespaces: [{self.namespace}], image: example.com/tool:1}}
 pools:
 - {{name: there, cluster: real, namespace: {self.namespace}}}
 """)
-        self.addCleanup(self.server.close)
-        self.server.start()
 
     def names(self, job):
         """Of the namespaces that have pods of the job."""

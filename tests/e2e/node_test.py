@@ -14,52 +14,30 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
-from binaries import KUBERNETES, Missing  # noqa: E402
-from images import SHELL_IMAGE  # noqa: E402
-from muster_server import Server  # noqa: E402
-from real_node import RealNodeCluster  # noqa: E402
+from binaries import KUBERNETES, Missing
+from images import SHELL_IMAGE
+from real_node import RealNodeCluster
+from with_server import WithServer
 
 BINARY = ""
 CLUSTER = None
 
 
-class WithNode(unittest.TestCase):
+class WithNode(WithServer):
     """Each test has a namespace and a server of its own."""
+    binary = property(lambda _: BINARY)
 
     def setUp(self):
-        made = CLUSTER.create("/api/v1/namespaces", {
-            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "muster-"}})
-        self.namespace = made["metadata"]["name"]
-        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
-        self.wait("the namespace's account", lambda: CLUSTER.get(
+        self.make_namespace(CLUSTER)
+        CLUSTER.wait("the namespace's account", lambda: CLUSTER.get(
             f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default")[0] == 200)
-        self.server = Server(BINARY, f"""clusters:
+        self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
    namespace: {self.namespace}, image: {SHELL_IMAGE}}}
 """)
-        self.addCleanup(self.server.close)
-        self.server.start()
-
-    def muster(self, *words, code=0, given="", timeout=120):
-        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
-        environment.pop("MUSTER_TOKEN", None)
-        done = subprocess.run([BINARY, *words], env=environment, capture_output=True, text=True,
-                              timeout=timeout, input=given, check=False)
-        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr,
-                                                 self.server.log()[-3000:]))
-        return done.stdout
-
-    def wait(self, what, condition, wait_s=60):
-        end = time.monotonic() + wait_s
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.1)
-        self.fail(f"{what}: not within {wait_s} s\n{self.server.log()[-4000:]}")
 
     def wait_running(self, job):
-        self.wait(f"job {job} runs", lambda: self.server.job(job)["state"] == "Running")
+        self.wait_state(job, "Running")
 
     def submit(self, script, **more):
         return self.server.submit(["sh", "-c", script], **more)
@@ -85,6 +63,19 @@ class Output(WithNode):
         self.assertEqual(len(lines), 3, lines)
         for rank, line in enumerate(lines):
             self.assertRegex(line, rf"^{rank}\b.*rank {rank} of 3$")
+
+    def test_the_pods_of_a_gang_reach_each_other_by_name(self):
+        # busybox is linked statically: of all its programs only nslookup asks for names.
+        job = self.submit(
+            'if [ "$RANK" = 0 ]; then echo hello from rank 0 | nc -l -p 29500; exit; fi; '
+            'for i in $(seq 100); do at=$(nslookup -type=a "$MASTER_ADDR.cluster" | '
+            "awk '/^Address/ && !/:53$/ {print $NF}'); "
+            'test -n "$at" && nc "$at" 29500 < /dev/null && exit; sleep 0.2; done; '
+            'nslookup "$MASTER_ADDR.cluster"; exit 1', pods=2)
+        row = self.server.wait_final(job)
+        said = self.muster("logs", job)
+        self.assertEqual(row["state"], "Succeeded", (row, said))
+        self.assertRegex(said, r"(?m)^1\b.*hello from rank 0$")
 
     def test_a_job_whose_program_is_not_there_says_so(self):
         job = self.server.submit(["no-such-program"])
@@ -138,7 +129,7 @@ class Output(WithNode):
 class Commands(WithNode):
     """`muster exec` in real containers."""
 
-    def said(self, *words, code=1):
+    def refusal(self, *words, code=1):
         """What a command that is refused says."""
         environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{self.server.port}"}
         done = subprocess.run([BINARY, "exec", *words], env=environment, capture_output=True,
@@ -152,7 +143,7 @@ class Commands(WithNode):
         out = self.muster("exec", job, "--pod", "1", "--", "sh", "-c",
                           "cat /tmp/rank; echo $MUSTER_JOB_ID; exit 7", code=7)
         self.assertEqual(out.split("\n")[0], "1")
-        self.assertEqual(self.said(job, "--", "sh", "-c", "echo wrong >&2; exit 3", code=3),
+        self.assertEqual(self.refusal(job, "--", "sh", "-c", "echo wrong >&2; exit 3", code=3),
                          "wrong\n")
         text = "".join(f"line {i}\n" for i in range(100_000))
         self.assertEqual(self.muster("exec", "-i", job, "--", "cat", given=text), text)
@@ -183,11 +174,11 @@ class Commands(WithNode):
     def test_what_cannot_be_is_said(self):
         job = self.submit("sleep 1000")
         self.wait_running(job)
-        self.assertIn("no pod 4", self.said(job, "--pod", "4", "--", "ls"))
-        self.assertIn("no-such-program", self.said(job, "--", "no-such-program"))
+        self.assertIn("no pod 4", self.refusal(job, "--pod", "4", "--", "ls"))
+        self.assertIn("no-such-program", self.refusal(job, "--", "no-such-program"))
         self.muster("cancel", job)
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
-        self.assertIn("Cancelled", self.said(job, "--", "ls"))
+        self.assertIn("Cancelled", self.refusal(job, "--", "ls"))
 
 
 class Notes(WithNode):

@@ -2,20 +2,17 @@
 import ctypes
 import os
 import signal
-import socket
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server"))
+from ports import free_port  # noqa: E402, F401  for those who start daemons
 
 PR_SET_PDEATHSIG = 1
 # The kernel's "parent" is the thread that started the child: one that lives as long as we do.
 SPAWNER = ThreadPoolExecutor(max_workers=1)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def end_with_parent():

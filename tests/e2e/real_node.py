@@ -21,6 +21,8 @@ PROGRAMS = {"containerd": "containerd", "ctr": "containerd", "runc": "runc",
             "busybox": "busybox-static", "ip": "iproute2", "unshare": "util-linux",
             "nsenter": "util-linux"}
 CNI = "/usr/lib/cni"
+DOMAIN = "cluster"
+PODS = "10.214.0"  # the network of the pods, inside of the node
 INTERFACES_MAX = 200  # nodes side by side on one machine
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -95,12 +97,14 @@ until ctr --address {socket} version > /dev/null 2>&1; do
   kill -0 $containerd || {{ tail -n 20 {folder}/containerd.log; exit 1; }}
   sleep 0.05
 done
+python3 {names} {url} {folder}/pki/ca.crt {folder}/pki/admin.crt {folder}/pki/admin.key {domain} \\
+  > {folder}/names.log 2>&1 &
 ctr --address {socket} -n k8s.io images import --snapshotter native {folder}/images.tar
 {kubelet} --config {folder}/kubelet.json --kubeconfig {folder}/kubelet.kubeconfig \\
   --root-dir {folder}/kubelet --cert-dir {folder}/kubelet-pki --node-ip {address} \\
   --hostname-override {node} > {folder}/kubelet.log 2>&1 &
 wait -n
-tail -n 30 {folder}/kubelet.log {folder}/containerd.log
+tail -n 30 {folder}/kubelet.log {folder}/containerd.log {folder}/names.log
 exit 1
 """
 
@@ -145,7 +149,9 @@ class RealNodeCluster(ControlPlane):
         self.pki.issue("kubelet", f"system:node:{NODE}", groups=["system:nodes"])
         self.write_kubeconfig("kubelet.kubeconfig", cert="kubelet")
         words = {"folder": self.folder, "socket": self.socket, "cni": CNI, "pause": PAUSE_IMAGE,
-                 "kubelet": self.binaries / "kubelet", "address": self.link.inside, "node": NODE}
+                 "kubelet": self.binaries / "kubelet", "address": self.link.inside, "node": NODE,
+                 "names": Path(__file__).resolve().parent / "peer_names.py", "url": self.url(),
+                 "domain": DOMAIN}
         write_images(self.file("images.tar"))
         self.write("containerd.toml", CONTAINERD_CONFIG.format(**words))
         self.write("node.sh", NODE_SCRIPT.format(**words))
@@ -155,7 +161,7 @@ class RealNodeCluster(ControlPlane):
             "cniVersion": "0.4.0", "name": "pods", "plugins": [{
                 "type": "bridge", "bridge": "pods0", "isGateway": True,
                 "ipam": {"type": "host-local", "dataDir": self.file("addresses"),
-                         "ranges": [[{"subnet": "10.214.0.0/24"}]],
+                         "ranges": [[{"subnet": f"{PODS}.0/24", "gateway": f"{PODS}.1"}]],
                          "routes": [{"dst": "0.0.0.0/0"}]}}]}))
 
     def write(self, name, text):
@@ -174,7 +180,8 @@ class RealNodeCluster(ControlPlane):
             "localStorageCapacityIsolation": False, "evictionHard": {},
             "makeIPTablesUtilChains": False, "podLogsDir": self.file("pod-logs"),
             "volumePluginDir": self.file("volume-plugins"), "registerNode": True,
-            "nodeStatusUpdateFrequency": "5s", "syncFrequency": "5s", "clusterDomain": "cluster",
+            "nodeStatusUpdateFrequency": "5s", "syncFrequency": "5s", "clusterDomain": DOMAIN,
+            "clusterDNS": [f"{PODS}.1"],
             "shutdownGracePeriod": "0s", "serializeImagePulls": False,
         }
 
