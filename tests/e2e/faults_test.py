@@ -307,6 +307,9 @@ class TheServerItself(Proxied):
 
     def test_revisions_that_etcd_compacted_away_are_listed_again(self):
         self.begin_work()
+        self.wait("one that will succeed is there", lambda: any(
+            self.ledger.expected.get(job["metadata"]["annotations"]["muster.dev/job-id"])
+            == "Succeeded" for job in self.jobs()))
         self.proxy.fault = every(Answer(503, "ServiceUnavailable"), lambda asked: True)
         self.proxy.cut_watches()
         self.wait("gangs end unseen", lambda: any(
