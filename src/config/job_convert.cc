@@ -96,6 +96,8 @@ class Converter {
     Submission job;
     job.line = node_.line;
     if (doc.objects.empty()) {
+      if (doc.hub) problem("hub", "is for jobs of objects");
+      if (doc.care != model::ObjectCare{}) problem("care", "is for jobs of objects");
       fill_command(doc, job);
       fill_sets(doc, job.spec.gang);
     } else {
@@ -198,6 +200,8 @@ class Converter {
       return reader_.problem(at == nullptr ? node_ : *at, read.error().message);
     }
     job.command.objects = std::move(read->json);
+    job.command.hub = std::move(doc.hub);
+    job.command.care = doc.care;
     for (const model::PodSet& set : read->sets)
       job.command.sets.push_back({set.name, {}, {}, {}, {}});
     job.spec.gang.sets = std::move(read->sets);
@@ -339,6 +343,8 @@ JobDoc document_of(const Submission& job) {
   describe(job.command.container, doc);
   doc.labels = job.labels;
   doc.objects = split_listed(job.command.objects);
+  doc.hub = job.command.hub;
+  doc.care = job.command.care;
   const bool is_command = doc.objects.empty();
   say_what_runs(job.command.argv, "", doc.files, doc);
   const bool simple = gang.sets.size() == 1 && gang.sets[0].name == only_set &&

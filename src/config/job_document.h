@@ -122,6 +122,8 @@ struct JobDoc : PodDoc, ContainerDoc {
   Duration stop_grace = seconds(30);
   std::string kube_namespace;
   std::vector<RawMap> objects;
+  std::optional<model::HubObject> hub;
+  model::ObjectCare care;
   std::vector<PodSetDoc> pod_sets;
   std::optional<TopologyDoc> topology;
   std::string pool;

@@ -21,6 +21,13 @@ struct EnumNames<model::OnClusterLoss> {
       {{"wait", model::OnClusterLoss::Wait}, {"rerun", model::OnClusterLoss::Rerun}}};
 };
 template <>
+struct EnumNames<model::ReadyGrowth> {
+  static constexpr std::array<std::pair<std::string_view, model::ReadyGrowth>, 3> names = {
+      {{"none", model::ReadyGrowth::None},
+       {"linear", model::ReadyGrowth::Linear},
+       {"exponential", model::ReadyGrowth::Exponential}}};
+};
+template <>
 struct EnumNames<ParameterType> {
   static constexpr std::array<std::pair<std::string_view, ParameterType>, 4> names = {
       {{"string", ParameterType::String},
@@ -38,6 +45,46 @@ struct Fields<model::CommandFile> {
             Rule{.required = true, .length_max = 1000});
     v.field("content", &model::CommandFile::content, "text of the file");
     v.field("executable", &model::CommandFile::executable, "may be run");
+  }
+};
+
+template <>
+struct Fields<model::HubObject> {
+  static constexpr std::string_view name = "hub";
+  template <typename V>
+  static void visit(V& v) {
+    constexpr Rule word = {.required = true, .length_max = 4096};
+    v.field("cluster", &model::HubObject::cluster, "the cluster it is in", word);
+    v.field("api_version", &model::HubObject::api_version, "its apiVersion", word);
+    v.field("kind", &model::HubObject::kind, "its kind", word);
+    v.field("namespace", &model::HubObject::ns, "its namespace", word);
+    v.field("name", &model::HubObject::name, "its name", word);
+    v.field("uid", &model::HubObject::uid, "its uid", word);
+  }
+};
+
+template <>
+struct Fields<model::ObjectCare> {
+  static constexpr std::string_view name = "care";
+  template <typename V>
+  static void visit(V& v) {
+    using Care = model::ObjectCare;
+    v.field("starts_when_made", &Care::starts_when_made,
+            "it has started when all objects are made, however their pods are");
+    v.field("ready_pods", &Care::ready_pods, "so many pods that are ready are enough; 0: all",
+            between(0, 1'000'000));
+    v.field("ready_within", &Care::ready_within,
+            "taken back when fewer pods are ready for so long; 0: never");
+    v.field("ready_within_most", &Care::ready_within_most,
+            "ready_within grows up to this; 0: without end");
+    v.field("ready_growth", &Care::ready_growth, "how ready_within grows with every requeue");
+    v.field("requeues_most", &Care::requeues_most, "then it fails; 0: never",
+            between(0, 1'000'000));
+    v.field("requeue_pause", &Care::requeue_pause,
+            "before it is tried again; a pause that grows if not given");
+    v.field("keep_ended", &Care::keep_ended, "its objects stay when it has ended by itself");
+    v.field("waits_for_pods", &Care::waits_for_pods,
+            "complete objects whose pods run: it ends when these have ended");
   }
 };
 
@@ -105,6 +152,8 @@ struct Fields<JobDoc> {
     Fields<ContainerDoc>::visit(v);
     v.field("objects", &JobDoc::objects,
             "Kubernetes objects instead of a command, or {template, podSets: [{path, replicas}]}");
+    v.field("hub", &JobDoc::hub, "of objects: what they belong to; written by the server only");
+    v.field("care", &JobDoc::care, "of objects: how they are looked after");
     v.field("topology", &JobDoc::topology, "all pods under one value of this node label");
     v.field("pool", &JobDoc::pool, "a pool or a fleet pool", optional_name());
     v.field("clusters", &JobDoc::clusters, "only in these", word);

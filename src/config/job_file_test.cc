@@ -221,6 +221,33 @@ objects:
   EXPECT_EQ(again.jobs[0].spec.gang, job.spec.gang);
 }
 
+TEST(JobFile, ObjectsMayBeLookedAfterInTheirOwnWay) {
+  const Submission job = one(R"(
+queue: vision
+objects:
+- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}]}}
+hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: owner, uid: u-1}
+care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_most: 1h,
+       ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
+       waits_for_pods: true}
+)");
+  EXPECT_EQ(job.command.hub, (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"}));
+  EXPECT_EQ(job.command.care, (model::ObjectCare{.starts_when_made = true,
+                                                 .ready_pods = 2,
+                                                 .ready_within = minutes(1),
+                                                 .ready_within_most = hours(1),
+                                                 .ready_growth = model::ReadyGrowth::Exponential,
+                                                 .requeues_most = 3,
+                                                 .requeue_pause = Duration{0},
+                                                 .keep_ended = true,
+                                                 .waits_for_pods = true}));
+  for (const std::string& text : {to_json(job), to_yaml(job)}) {
+    const JobFile again = read_job_file(text, {});
+    ASSERT_TRUE(again.ok()) << to_text(again.problems[0], "f") << text;
+    EXPECT_EQ(again.jobs[0].command, job.command) << text;
+  }
+}
+
 TEST(JobFile, APlainManifestIsOneJob) {
   const Submission job = one(R"(
 apiVersion: v1
@@ -254,6 +281,8 @@ TEST(JobFile, WhatDoesNotGoWithObjectsIsNamed) {
             "f:1:8: gpus: does not go with objects: it stands in their pod templates\n");
   EXPECT_EQ(problems("objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]"),
             "f:1:10: objects[0] (Pod p): it has no containers\n");
+  EXPECT_EQ(problems("{command: x, care: {keep_ended: true}}"),
+            "f:1:20: care: is for jobs of objects\n");
 }
 
 TEST(JobFile, AScriptRunsByItsFirstLineOrByTheShell) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
@@ -91,6 +92,44 @@ Status check_container(const Container& container) {
   return Ok{};
 }
 
+Status check_hub(const HubObject& hub) {
+  const std::pair<std::string_view, const std::string*> fields[] = {
+      {"cluster", &hub.cluster}, {"api_version", &hub.api_version},
+      {"kind", &hub.kind},       {"namespace", &hub.ns},
+      {"name", &hub.name},       {"uid", &hub.uid}};
+  for (const auto& [field, value] : fields) {
+    if (value->empty()) return invalid(fmt::format("hub.{}: empty", field));
+    if (has_nul(*value)) return invalid(fmt::format("hub.{}: has a NUL byte", field));
+  }
+  return Ok{};
+}
+
+Status check_care(const ObjectCare& care) {
+  if (care.ready_pods < 0) return invalid("care.ready_pods: negative");
+  if (care.ready_within.ms < 0) return invalid("care.ready_within: negative");
+  if (care.ready_within_most.ms < 0) return invalid("care.ready_within_most: negative");
+  if (care.requeues_most < 0) return invalid("care.requeues_most: negative");
+  if (care.requeue_pause && care.requeue_pause->ms < 0)
+    return invalid("care.requeue_pause: negative");
+  const bool has_limit = care.ready_pods > 0 || care.ready_within.ms > 0;
+  if (has_limit && !care.starts_when_made)
+    return invalid("care.ready_within: is for lists with starts_when_made: true");
+  return Ok{};
+}
+
+/// What only lists of objects have.
+Status check_listed(const Command& command) {
+  if (command.objects.empty()) {
+    if (command.hub) return invalid("hub: is for jobs of objects");
+    if (command.care != ObjectCare{}) return invalid("care: is for jobs of objects");
+    return Ok{};
+  }
+  if (command.hub) {
+    if (Status s = check_hub(*command.hub); !s) return s;
+  }
+  return check_care(command.care);
+}
+
 }  // namespace
 
 bool needs_containers(const Command& command) {
@@ -132,7 +171,7 @@ Status validate(const Command& command) {
   if (has_nul(command.name) || has_nul(command.user))
     return invalid("name, user: may not have a NUL byte");
   if (command.stop_grace.ms < 0) return invalid("stop_grace: negative");
-  return Ok{};
+  return check_listed(command);
 }
 
 }  // namespace muster::model

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,41 @@ struct CommandSet {
   friend bool operator==(const CommandSet&, const CommandSet&) = default;
 };
 
+/// The object on a hub cluster that a job stands for: an AppWrapper.
+struct HubObject {
+  std::string cluster;  // as Muster calls it
+  std::string api_version;
+  std::string kind;
+  std::string ns;
+  std::string name;
+  std::string uid;
+  friend bool operator==(const HubObject&, const HubObject&) = default;
+};
+
+/// How the time to get ready grows when a gang was taken back and is tried again.
+enum class ReadyGrowth { None, Linear, Exponential };
+
+/// How a list of objects is looked after, where that differs from what a cluster does with every
+/// list.
+struct ObjectCare {
+  /// It is started as soon as all its objects are made, however its pods are. Limits of its own
+  /// need this: until a gang is started the loop's limit holds too.
+  bool starts_when_made = false;
+  int ready_pods = 0;             // so many running and ready, or succeeded, are enough; 0: all
+  Duration ready_within{0};       // from made to ready, and whenever later fewer are; 0: no limit
+                                  // once it is started
+  Duration ready_within_most{0};  // the limit grows with every requeue up to this; 0: without end
+  ReadyGrowth ready_growth = ReadyGrowth::None;
+  int requeues_most = 0;                       // then it fails; 0: never
+  std::optional<Duration> requeue_pause = {};  // before it is tried again; none: the cluster's
+                                               // own growing pause
+  bool keep_ended = false;      // its objects stay after it has ended by itself, until their owner
+                                // goes or they are deleted
+  bool waits_for_pods = false;  // of complete objects whose pods still run: it goes on until these
+                                // have ended
+  friend bool operator==(const ObjectCare&, const ObjectCare&) = default;
+};
+
 struct Command {
   std::string name;  // of the job
   std::string user;
@@ -70,7 +106,9 @@ struct Command {
   /// A JSON list of Kubernetes objects, or of {template, podSets}: then it has no argv, and a set
   /// for every pod template in them.
   std::string objects;
-  std::string pool;  // a pool or a fleet pool; filled in by ports::Payloads
+  std::optional<HubObject> hub;  // of objects: whose they are, if anybody's
+  ObjectCare care;               // of objects
+  std::string pool;              // a pool or a fleet pool; filled in by ports::Payloads
   friend bool operator==(const Command&, const Command&) = default;
 
   const std::vector<std::string>& argv_of(const CommandSet& set) const {

@@ -55,6 +55,29 @@ TEST(Command, ObjectsNeedContainersAndNoProgram) {
   EXPECT_FALSE(needs_default_image(command));
 }
 
+TEST(Command, OnlyObjectsHaveAHubAndCare) {
+  Command command = good();
+  command.care.keep_ended = true;
+  EXPECT_THAT(validate(command).error().message, HasSubstr("care: is for jobs of objects"));
+  command.care = {};
+  command.hub = HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"};
+  EXPECT_THAT(validate(command).error().message, HasSubstr("hub: is for jobs of objects"));
+
+  command = {};
+  command.objects = "[{}]";
+  command.sets.emplace_back();
+  command.hub = HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"};
+  command.care = {.starts_when_made = true, .ready_pods = 2, .ready_within = minutes(1)};
+  EXPECT_TRUE(validate(command));
+  command.care.starts_when_made = false;
+  EXPECT_THAT(validate(command).error().message, HasSubstr("care.ready_within"));
+  command.care = {.requeue_pause = Duration{-1}};
+  EXPECT_THAT(validate(command).error().message, HasSubstr("care.requeue_pause"));
+  command.care = {};
+  command.hub->uid.clear();
+  EXPECT_THAT(validate(command).error().message, HasSubstr("hub.uid: empty"));
+}
+
 TEST(Command, EveryMistakeNamesItsField) {
   struct Case {
     const char* field;

@@ -1,0 +1,38 @@
+// Where clusters say how the objects and pods of a job stand that somebody on a hub cluster waits
+// for (model::HubObject): more than the loop needs to know, and never the ground of a decision.
+//
+// Thread contract: called from the clusters' own threads, several at once; may block shortly.
+#pragma once
+
+#include <string>
+
+#include "ports/cluster.h"
+
+namespace muster::ports {
+
+struct PodCounts {
+  int pending = 0;
+  int running = 0;  // without those that are being deleted
+  int succeeded = 0;
+  int failed = 0;
+  friend bool operator==(const PodCounts&, const PodCounts&) = default;
+};
+
+struct AttemptSight {
+  Attempt attempt;
+  std::string cluster;
+  bool is_made = false;      // all its objects
+  bool is_complete = false;  // its objects say that they are done; pods may still run
+  PodCounts pods = {};
+  std::string trouble = {};  // why pods do not start; "": nothing is known to be wrong
+  friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
+};
+
+class AttemptSights {
+ public:
+  virtual ~AttemptSights() = default;
+  /// Called when something of it changed, and again after the cluster was opened anew.
+  virtual void seen(const AttemptSight& sight) = 0;
+};
+
+}  // namespace muster::ports
