@@ -54,12 +54,17 @@ void add_cluster_rbac(CLI::App& app) {
       "Examples:\n"
       "  muster cluster rbac --namespace muster | kubectl apply -f -\n"
       "  muster cluster rbac --kinds RayCluster,JobSet,widgets.example.com\n"
+      "  muster cluster rbac --namespaces team-a,team-b      or '*': as in the configuration\n"
       "\n"
       "Without --user a service account is made in the namespace, which must be there.");
   const auto options = std::make_shared<RbacOptions>();
   command->add_option("--name", options->subject.name, "of the service account and the roles")
       ->capture_default_str();
   command->add_option("--namespace", options->ask.ns, "where jobs are made")->capture_default_str();
+  command
+      ->add_option("--namespaces", options->ask.namespaces,
+                   "others that pools and jobs may name; *: all there are")
+      ->delimiter(',');
   command->add_option("--kinds", options->kinds, "kinds that lists of objects may have")
       ->delimiter(',');
   command->add_flag("--objects", options->ask.with_objects,

@@ -98,6 +98,8 @@ struct Fields<ClusterSource> {
     v.field("grace", &ClusterSource::grace, "how long they may be silent");
     v.field("namespace", &ClusterSource::kube_namespace,
             "where jobs are made; the context's if not given", optional_name());
+    v.field("namespaces", &ClusterSource::namespaces,
+            "other namespaces that pools and jobs may name; '*': all there are", name_or_star());
     v.field("image", &ClusterSource::image, "container image that commands run in");
     v.field("node_binding", &ClusterSource::node_binding, "how pods keep to planned nodes");
     v.field("pod", &ClusterSource::pod, "what pods have unless pool or job say otherwise");
@@ -133,7 +135,8 @@ struct Fields<Cluster> {
     v.field("namespace", &Cluster::kube_namespace,
             "kubernetes: where jobs are made; the context's if not given", optional_name());
     v.field("namespaces", &Cluster::namespaces,
-            "kubernetes: other namespaces that pools and jobs may name", optional_name());
+            "kubernetes: other namespaces that pools and jobs may name; '*': all there are",
+            name_or_star());
     v.field("image", &Cluster::image, "kubernetes: container image that commands run in");
     v.field("node_binding", &Cluster::node_binding, "kubernetes: how pods keep to planned nodes");
     v.field("ready_within", &Cluster::ready_within,

@@ -7,6 +7,7 @@
 namespace muster::config {
 
 Node Codec<std::string>::schema(Schema& schema, const Rule& rule) {
+  if (rule.star) return schema.pattern("^([*]|[A-Za-z0-9_][A-Za-z0-9._-]*)$");
   if (rule.name) return schema.pattern("^[A-Za-z0-9_][A-Za-z0-9._-]*$");
   // A text may look like a number: an editor should not mind `VERSION: 1.10`.
   Tree& tree = schema.tree();

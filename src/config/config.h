@@ -103,7 +103,7 @@ struct Cluster {
   std::optional<SecretRef> kubeconfig_secret;
   std::optional<std::string> context;         // unset: the file's current one
   std::optional<std::string> kube_namespace;  // unset: the context's
-  std::vector<std::string> namespaces;        // others that pools and jobs may name
+  std::vector<std::string> namespaces;        // others that pools and jobs may name; "*": all
   std::optional<std::string> image;           // what commands run in
   std::optional<NodeBinding> node_binding;    // unset: require
   std::optional<Duration> ready_within;       // unset: ready_within_default
@@ -136,6 +136,7 @@ struct ClusterSource {
   model::Labels labels;
   Duration grace = minutes(5);
   std::optional<std::string> kube_namespace;
+  std::vector<std::string> namespaces;
   std::optional<std::string> image;
   std::optional<NodeBinding> node_binding;
   std::optional<PodDefaults> pod;

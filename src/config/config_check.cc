@@ -218,10 +218,12 @@ void check_pool_namespace(const Config& config, const Pool& pool, const std::str
   if (!pool.kube_namespace) return;
   for (const Cluster& cluster : config.clusters) {
     if (cluster.name != pool.cluster) continue;
-    const auto& others = cluster.namespaces;
+    const auto names = [&](const std::string& ns) {
+      return std::find(cluster.namespaces.begin(), cluster.namespaces.end(), ns) !=
+             cluster.namespaces.end();
+    };
     const bool is_allowed =
-        cluster.kube_namespace == pool.kube_namespace ||
-        std::find(others.begin(), others.end(), *pool.kube_namespace) != others.end();
+        cluster.kube_namespace == pool.kube_namespace || names(*pool.kube_namespace) || names("*");
     checks.require(
         is_allowed, at + ".namespace",
         cluster.type == ClusterType::Kubernetes

@@ -226,6 +226,11 @@ TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {
       {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespace: a, namespaces: [b]}]\n"
        "pools: [{name: p, cluster: k, namespace: c}]",
        {"f:2:42: pools[0].namespace: is not one of cluster k; add it to its namespaces"}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespaces: ['*']}]\n"
+       "pools: [{name: p, cluster: k, namespace: any}]",
+       {}},
+      {"clusters: [{name: k, type: kubernetes, kubeconfig: k, namespaces: [team-*]}]",
+       {"f:1:68: clusters[0].namespaces[0]: not a name: 'team-*'; use letters, digits and . _ -"}},
       {"clusters: [{name: k, type: local, namespaces: [b]}]\n"
        "pools: [{name: p, cluster: k, namespace: c}]",
        {"f:1:47: clusters[0].namespaces: is for clusters of type kubernetes",

@@ -109,7 +109,7 @@ void Reader::text(const Node& node, std::string& out, const Rule& rule) {
   if (text.size() > rule.length_max)
     return problem(node, fmt::format("is longer than {} bytes", rule.length_max));
   if (text.empty() && (rule.required || rule.name)) return problem(node, "must not be empty");
-  if (rule.name) {
+  if (rule.name && !(rule.star && text == "*")) {
     const auto fits = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '.' || c == '_' || c == '-';

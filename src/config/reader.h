@@ -37,6 +37,7 @@ struct Rule {
   std::int64_t low = std::numeric_limits<std::int64_t>::min();
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
   bool name = false;                              // letters, digits and . _ -
+  bool star = false;                              // of a name: or *, for all of them
   std::size_t length_max = std::size_t{1} << 20;  // of text
 };
 
@@ -44,6 +45,7 @@ constexpr Rule between(std::int64_t low, std::int64_t high) { return {.low = low
 constexpr Rule at_least(std::int64_t low) { return {.low = low}; }
 constexpr Rule required_name() { return {.required = true, .name = true, .length_max = 253}; }
 constexpr Rule optional_name() { return {.name = true, .length_max = 253}; }
+constexpr Rule name_or_star() { return {.name = true, .star = true, .length_max = 253}; }
 
 /// The table of T's fields.
 template <typename T>

@@ -34,6 +34,7 @@ config::Cluster described(const config::ClusterSource& source, const kube::Acces
   cluster.grace = source.grace;
   cluster.kubeconfig_inline = kube::kubeconfig_of(access);
   cluster.kube_namespace = source.kube_namespace;
+  cluster.namespaces = source.namespaces;
   cluster.image = source.image;
   cluster.node_binding = source.node_binding;
   cluster.pod = source.pod;

@@ -117,6 +117,7 @@ Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) 
   if (!access) return access.error();
   clusters::PermissionAsk ask;
   ask.ns = cluster.kube_namespace.value_or(access->ns);
+  ask.namespaces = cluster.namespaces;
   clusters::JoinReport report = clusters::check_join(*access, ask);
   api::ClusterCheck check{.problem = std::move(report.problem),
                           .version = std::move(report.version),

@@ -302,12 +302,19 @@ class Maker {
 
 }  // namespace
 
+bool has_every_namespace(const ObjectOptions& options) {
+  const auto& others = options.namespaces;
+  return std::find(others.begin(), others.end(), "*") != others.end();
+}
+
 bool is_allowed_namespace(const ObjectOptions& options, std::string_view ns) {
   const auto& others = options.namespaces;
-  return ns == options.pod.ns || std::find(others.begin(), others.end(), ns) != others.end();
+  return ns == options.pod.ns || (!ns.empty() && has_every_namespace(options)) ||
+         std::find(others.begin(), others.end(), ns) != others.end();
 }
 
 std::string allowed_namespaces(const ObjectOptions& options) {
+  if (has_every_namespace(options)) return "all";
   std::string all = fmt::format("'{}'", options.pod.ns);
   for (const std::string& other : options.namespaces) {
     if (other != options.pod.ns) all += fmt::format(", '{}'", other);

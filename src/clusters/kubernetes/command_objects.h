@@ -37,7 +37,8 @@ struct PodDefaults {
 
 struct ObjectOptions {
   PodDefaults pod = {};
-  std::vector<std::string> namespaces = {};  // that a job may name, beside that of its pool
+  std::vector<std::string> namespaces = {};  // that a job may name, beside that of its pool; "*":
+                                             // all there are
   NodeBinding binding = NodeBinding::Require;
   std::string gpu_resource = "nvidia.com/gpu";
   std::string priority_class = "muster";  // "": none
@@ -45,6 +46,8 @@ struct ObjectOptions {
   std::string epoch = {};                 // when their maker began; "": not written
 };
 
+/// Whether objects may be made in any namespace.
+bool has_every_namespace(const ObjectOptions& options);
 bool is_allowed_namespace(const ObjectOptions& options, std::string_view ns);
 /// "'team', 'other'": for errors.
 std::string allowed_namespaces(const ObjectOptions& options);

@@ -288,6 +288,9 @@ TEST(OptionsFor, AJobMayNameAnotherNamespaceThatIsAllowed) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
             "namespace: jobs of this cluster are made in 'team', 'other', not in 'third'");
+  options.namespaces = {"*"};
+  EXPECT_EQ(options_for(container, options)->pod.ns, "third");
+  EXPECT_EQ(options_for({}, options)->pod.ns, "team");
 }
 
 }  // namespace

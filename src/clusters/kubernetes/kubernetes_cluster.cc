@@ -26,8 +26,10 @@ constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
 constexpr Duration logs_pause = milliseconds(20);
 
-/// All that jobs may be made in, the cluster's own first, each once.
+/// All that jobs may be made in, the cluster's own first, each once. Every one is one nameless one:
+/// that is how an API server is asked for all of them at once.
 std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
+  if (has_every_namespace(options.objects)) return {""};
   std::vector<std::string> all = {options.objects.pod.ns};
   const auto add = [&](const std::string& ns) {
     if (std::find(all.begin(), all.end(), ns) == all.end()) all.push_back(ns);
@@ -78,8 +80,8 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       client_(std::move(client)) {
   const std::vector<std::string> namespaces = namespaces_of(options_);
   writer_ = std::make_unique<ObjectWriter>(
-      *client_,
-      ObjectWriter::Place{namespaces, options_.objects.server, options_.objects.priority_class});
+      *client_, ObjectWriter::Place{namespaces, options_.objects.pod.ns, options_.objects.server,
+                                    options_.objects.priority_class});
   sight_ = std::make_unique<KubernetesSight>(
       *client_, SightOptions{.cluster = options_.name,
                              .namespaces = namespaces,
@@ -434,10 +436,11 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
 bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
                                    const std::vector<boost::json::value>& objects, Time now) {
   const std::string ns(objects.empty() ? "" : kube::namespace_of(objects.front()));
-  const auto of = std::find_if(watches_.begin(), watches_.end(),
-                               [&](const auto& watches) { return watches->ns == ns; });
+  const auto of = std::find_if(watches_.begin(), watches_.end(), [&](const auto& watches) {
+    return watches->ns.empty() || watches->ns == ns;
+  });
   if (of == watches_.end()) return true;
-  const NamespaceRules rules = (*of)->rules->rules();
+  const NamespaceRules rules = (*of)->rules->rules(ns);
   if (rules.limits.empty() && rules.quotas.empty()) return true;
   const Status fits = check_namespace(rules, std::move(pods), counted(objects));
   if (fits) return true;

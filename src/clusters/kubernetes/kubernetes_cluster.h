@@ -154,9 +154,9 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
-  /// Of one namespace.
+  /// Of one namespace, or of all there are.
   struct Watches {
-    std::string ns;
+    std::string ns;  // "": all
     std::unique_ptr<GangWatch> gangs;
     std::unique_ptr<WorkloadWatch> workloads;
     std::unique_ptr<NamespaceWatch> rules;

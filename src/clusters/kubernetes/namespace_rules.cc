@@ -127,6 +127,7 @@ std::vector<LimitRule> limit_rules_of(const json::value& limit_range) {
     const std::string_view type = text_at(item, {"type"});
     if (type != "Container" && type != "Pod") continue;
     LimitRule& rule = rules.emplace_back();
+    rule.ns = kube::namespace_of(limit_range);
     rule.range = kube::name_of(limit_range);
     rule.is_of_pod = type == "Pod";
     rule.default_limits = manifest::amounts_of(map_at(item, {"default"}));
@@ -139,6 +140,7 @@ std::vector<LimitRule> limit_rules_of(const json::value& limit_range) {
 
 QuotaSight quota_sight_of(const json::value& quota) {
   QuotaSight sight;
+  sight.ns = kube::namespace_of(quota);
   sight.name = kube::name_of(quota);
   sight.hard = quota_amounts(map_at(quota, {"spec", "hard"}));
   sight.used = quota_amounts(map_at(quota, {"status", "used"}));

@@ -16,6 +16,7 @@ namespace muster::clusters {
 
 /// Of a LimitRange the parts for containers and pods.
 struct LimitRule {
+  std::string ns = {};
   std::string range = {};  // name of the LimitRange
   bool is_of_pod = false;  // else of each container
   manifest::Amounts default_limits = {};
@@ -26,6 +27,7 @@ struct LimitRule {
 std::vector<LimitRule> limit_rules_of(const boost::json::value& limit_range);
 
 struct QuotaSight {
+  std::string ns = {};
   std::string name = {};
   std::map<std::string, std::int64_t> hard = {};  // by the quota's own words: "requests.cpu"
   std::map<std::string, std::int64_t> used = {};

@@ -1,6 +1,5 @@
 #include "clusters/kubernetes/namespace_watch.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "kube/informer.h"
@@ -17,15 +16,34 @@ kube::ReflectorOptions options_of(kube::Resource resource, const std::string& ns
   return options;
 }
 
+constexpr std::string_view by_namespace = "namespace";
+
+template <typename Sight>
+typename kube::ObjectStore<Sight>::Indexes index_of(std::string (*ns_of)(const Sight&)) {
+  typename kube::ObjectStore<Sight>::Indexes indexes;
+  indexes[std::string(by_namespace)] = [ns_of](const Sight& sight) {
+    return std::vector<std::string>{ns_of(sight)};
+  };
+  return indexes;
+}
+
+using Limits = std::vector<LimitRule>;  // of one LimitRange
+std::string namespace_of_quota(const QuotaSight& quota) { return quota.ns; }
+std::string namespace_of_limits(const Limits& rules) {
+  return rules.empty() ? "" : rules.front().ns;
+}
+
 }  // namespace
 
 struct NamespaceWatch::Core {
   Core(kube::Client& client, const std::string& ns)
-      : quotas(client, options_of(kube::resources::resource_quotas(), ns), quota_sight_of),
-        limits(client, options_of(kube::resources::limit_ranges(), ns), limit_rules_of) {}
+      : quotas(client, options_of(kube::resources::resource_quotas(), ns), quota_sight_of, {},
+               index_of<QuotaSight>(namespace_of_quota)),
+        limits(client, options_of(kube::resources::limit_ranges(), ns), limit_rules_of, {},
+               index_of<Limits>(namespace_of_limits)) {}
 
   kube::Informer<QuotaSight> quotas;
-  kube::Informer<std::vector<LimitRule>> limits;
+  kube::Informer<Limits> limits;
 };
 
 NamespaceWatch::NamespaceWatch(kube::Client& client, const std::string& ns)
@@ -36,17 +54,11 @@ NamespaceWatch::~NamespaceWatch() {
   core_->limits.stop();
 }
 
-NamespaceRules NamespaceWatch::rules() const {
+NamespaceRules NamespaceWatch::rules(const std::string& ns) const {
   NamespaceRules rules;
-  for (const auto& quota : core_->quotas.store().all()) rules.quotas.push_back(*quota);
-  auto ranges = core_->limits.store().all();
-  // Stores have no order, and what is said first should not change by itself.
-  std::sort(rules.quotas.begin(), rules.quotas.end(),
-            [](const QuotaSight& a, const QuotaSight& b) { return a.name < b.name; });
-  const auto name_of = [](const auto& range) { return range->empty() ? "" : range->front().range; };
-  std::sort(ranges.begin(), ranges.end(),
-            [&](const auto& a, const auto& b) { return name_of(a) < name_of(b); });
-  for (const auto& range : ranges)
+  for (const auto& quota : core_->quotas.store().by_index(by_namespace, ns))
+    rules.quotas.push_back(*quota);
+  for (const auto& range : core_->limits.store().by_index(by_namespace, ns))
     rules.limits.insert(rules.limits.end(), range->begin(), range->end());
   return rules;
 }

@@ -1,5 +1,5 @@
-// ResourceQuotas and LimitRanges of a namespace, kept up to date. Whoever may not read them goes
-// without: the API server judges then, pod by pod.
+// ResourceQuotas and LimitRanges of a namespace, or of all there are, kept up to date. Whoever may
+// not read them goes without: the API server judges then, pod by pod.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace muster::clusters {
 
 class NamespaceWatch {
  public:
-  /// The client must outlive it.
+  /// The client must outlive it. No namespace: all of them.
   NamespaceWatch(kube::Client& client, const std::string& ns);
   ~NamespaceWatch();
 
-  /// As far as they are known. Any thread.
-  NamespaceRules rules() const;
+  /// Of one of them, as far as they are known. Any thread.
+  NamespaceRules rules(const std::string& ns) const;
 
  private:
   struct Core;

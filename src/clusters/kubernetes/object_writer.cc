@@ -24,6 +24,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t homes_most = 100'000;
+/// By which an attempt is found; the last are roots.
+constexpr std::array<kube::Resource (*)(), 3> kinds_with_homes = {
+    kube::resources::jobs, kube::resources::pods, kube::resources::config_maps};
 using Making = AttemptBook::Making;
 using kube::Reply;
 
@@ -45,6 +48,12 @@ bool is_unanswered(const kube::ApiError& error) {
 
 MadeObjects judge_refusal(const kube::ApiError& error) {
   if (is_unanswered(error)) return {Making::Unavailable, error.message};
+  constexpr std::string_view missing = "namespaces \"";
+  if (error.is_not_found() && error.message.starts_with(missing)) {
+    const std::string_view rest = std::string_view(error.message).substr(missing.size());
+    return {Making::NotNow, fmt::format("there is no namespace '{}'; it is tried again",
+                                        rest.substr(0, rest.find('"')))};
+  }
   if (error.is_invalid() || error.code == 400 || error.code == 413) {
     return {Making::Refused, error.message};
   }
@@ -68,6 +77,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   Core(kube::Client& c, Place p)
       : client(c),
         namespaces(std::move(p.namespaces)),
+        own(std::move(p.own)),
         server(std::move(p.server)),
         priority_class(p.priority_class.empty() ? json::value()
                                                 : priority_class_object(p.priority_class)),
@@ -202,8 +212,9 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     const auto it = homes.find(attempt);
     return it == homes.end() ? namespaces : std::vector<std::string>{it->second};
   }
+  bool is_everywhere() const { return namespaces.size() == 1 && namespaces.front().empty(); }
   void set_home(const ports::Attempt& attempt, const std::string& ns) {
-    if (namespaces.size() == 1) return;
+    if (namespaces.size() == 1 && !is_everywhere()) return;
     const std::lock_guard lock(mutex);
     if (homes.size() >= homes_most) homes.clear();  // all namespaces are looked at then
     homes[attempt] = ns;
@@ -240,8 +251,42 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                           });
   }
 
+  /// Nothing can be deleted in all namespaces at once: where it has anything is found out first.
+  void remove_anywhere(const ports::Attempt& attempt, const OnAll& done) {
+    removals.confirm_gone("", attempt, [self = shared_from_this(), attempt, done](bool is_gone) {
+      auto found = std::make_shared<std::set<std::string>>();
+      if (!self->own.empty()) found->insert(self->own);  // what is not looked for: Secrets
+      self->find_homes(is_gone ? kinds_with_homes.size() : 0, found, attempt, done);
+    });
+  }
+  void find_homes(std::size_t index, const std::shared_ptr<std::set<std::string>>& found,
+                  const ports::Attempt& attempt, const OnAll& done) {
+    if (index == kinds_with_homes.size()) {
+      const auto in =
+          std::make_shared<const std::vector<std::string>>(found->begin(), found->end());
+      return remove_in(0, in, attempt, done);
+    }
+    list(kinds_with_homes.at(index)(), "", attempt_selector(attempt, server), 0,
+         [self = shared_from_this(), index, found, attempt, done](const Reply<json::value>& all) {
+           if (!all && is_unanswered(all.error())) return done(false);
+           if (all) {
+             for (const json::value& one : kube::items_at(*all, {"items"}))
+               found->emplace(kube::namespace_of(one));
+           }
+           self->find_homes(index + 1, found, attempt, done);
+         });
+  }
+
+  void list(const kube::Resource& resource, const std::string& ns, const std::string& selector,
+            std::int64_t limit, const std::function<void(const Reply<json::value>&)>& then) {
+    client.send_later(
+        kube::list_request(resource, ns, {.label_selector = selector, .limit = limit}),
+        [then](const Reply<json::value>& found) { then(found); });
+  }
+
   kube::Client& client;
   const std::vector<std::string> namespaces;
+  const std::string own;
   const std::string server;
   const json::value priority_class;  // null: none
   kube::RestMapper kinds;
@@ -290,8 +335,9 @@ void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::valu
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done) {
-  core_->remove_in(0, std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt)),
-                   attempt, done);
+  const auto homes = std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt));
+  if (homes->size() == 1 && homes->front().empty()) return core_->remove_anywhere(attempt, done);
+  core_->remove_in(0, homes, attempt, done);
 }
 
 void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done) {
@@ -315,13 +361,11 @@ struct AttemptSearch : std::enable_shared_from_this<AttemptSearch> {
   std::set<ports::Attempt> found;
 
   void look(std::size_t ns, std::size_t index) {
-    const std::array<kube::Resource, 3> kinds = {kube::resources::jobs(), kube::resources::pods(),
-                                                 kube::resources::config_maps()};
     if (ns == namespaces) return done(std::move(found));
-    if (index == kinds.size()) return look(ns + 1, 0);
+    if (index == kinds_with_homes.size()) return look(ns + 1, 0);
     const bool may_be_forbidden = index == 2;  // roots, which not everybody needs
     list(
-        ns, kinds.at(index),
+        ns, kinds_with_homes.at(index)(),
         [self = shared_from_this(), ns, index, may_be_forbidden](const Reply<json::value>& answer) {
           if (!answer && !(may_be_forbidden && answer.error().is_forbidden()))
             return self->done(answer.error());

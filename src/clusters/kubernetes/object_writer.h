@@ -1,5 +1,6 @@
 // Makes, deletes and looks for the objects of attempts in the namespaces of a cluster where its
-// jobs may be. An attempt is in one of them; which one is remembered, else all are looked at.
+// jobs may be: some, or all there are. An attempt is in one of them; which one is remembered, else
+// all are looked at.
 //
 // Threads: all functions return at once; what was given to be called is called exactly once, on the
 // client's I/O thread, at the latest while the client is destroyed.
@@ -39,7 +40,8 @@ boost::json::value priority_class_object(const std::string& name);
 class ObjectWriter {
  public:
   struct Place {
-    std::vector<std::string> namespaces = {};
+    std::vector<std::string> namespaces = {};  // "" alone: all there are
+    std::string own = {};                      // the namespace of jobs that name none
     std::string server = {};          // whose objects it makes, finds and deletes; "": everybody's
     std::string priority_class = {};  // "": none is made
   };

@@ -27,6 +27,16 @@ TEST(ObjectWriter, ARefusalIsTheJobsFaultTheClustersOrAMatterOfTime) {
   }
 }
 
+TEST(ObjectWriter, ANamespaceThatIsNotThereIsNamed) {
+  kube::ApiError error;
+  error.code = 404;
+  error.reason = "NotFound";
+  error.message = "namespaces \"later\" not found";
+  const MadeObjects judged = judge_refusal(error);
+  EXPECT_EQ(judged.how, Making::NotNow);
+  EXPECT_EQ(judged.reason, "there is no namespace 'later'; it is tried again");
+}
+
 TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
   const auto made = priority_class_object("muster");
   EXPECT_EQ(kube::text_at(made, {"preemptionPolicy"}), "Never");

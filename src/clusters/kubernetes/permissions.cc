@@ -136,16 +136,31 @@ std::vector<PlainRule> plain_rules(const PermissionAsk& ask) {
   return plain;
 }
 
+/// Where a rule holds: "" for everywhere.
+std::vector<std::string> places_of(const Rule& rule, const PermissionAsk& ask) {
+  if (rule.where == Where::Everywhere) return {""};
+  std::vector<std::string> all = {ask.ns};
+  if (rule.what == What::Hub) return all;
+  for (const std::string& ns : ask.namespaces) {
+    if (ns == "*") return {""};
+    if (std::find(all.begin(), all.end(), ns) == all.end()) all.push_back(ns);
+  }
+  return all;
+}
+
 std::string quoted_list(const auto& words) {
   std::string text;
   for (const auto& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
   return "[" + text + "]";
 }
 
-std::string rules_yaml(const PermissionAsk& ask, Where where) {
-  std::string text = "rules:\n";
+/// "" if no rule holds there.
+std::string rules_yaml(const PermissionAsk& ask, const std::string& place) {
+  std::string text;
   for (const PlainRule& plain : plain_rules(ask)) {
-    if (plain.rule->where != where) continue;
+    const auto places = places_of(*plain.rule, ask);
+    if (std::find(places.begin(), places.end(), place) == places.end()) continue;
+    if (text.empty()) text = "rules:\n";
     text += fmt::format("- apiGroups: [\"{}\"]\n  resources: {}\n  verbs: {}\n", plain.group,
                         quoted_list(plain.resources), quoted_list(plain.rule->verbs));
     if (!plain.rule->only.empty())
@@ -231,9 +246,11 @@ std::vector<NeededPermission> needed_permissions(const PermissionAsk& ask) {
         permission.group = plain.group;
         permission.resource = resource.substr(0, slash);
         if (slash != std::string::npos) permission.subresource = resource.substr(slash + 1);
-        if (plain.rule->where == Where::Namespace) permission.ns = ask.ns;
         permission.name = plain.rule->only;
-        needed.push_back({std::move(permission), plain.rule->is_vital});
+        for (const std::string& place : places_of(*plain.rule, ask)) {
+          permission.ns = place;
+          needed.push_back({permission, plain.rule->is_vital});
+        }
       }
     }
   }
@@ -259,10 +276,19 @@ std::string rbac_manifest(const PermissionAsk& ask, const RbacSubject& subject) 
     text += fmt::format(
         "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {}, namespace: {}}}\n",
         subject.name, ask.ns);
-  text += role_yaml("ClusterRole", fmt::format("{{name: {}}}", wide), wide,
-                    rules_yaml(ask, Where::Everywhere), who);
-  text += role_yaml("Role", fmt::format("{{name: {}, namespace: {}}}", subject.name, ask.ns),
-                    subject.name, rules_yaml(ask, Where::Namespace), who);
+  text +=
+      role_yaml("ClusterRole", fmt::format("{{name: {}}}", wide), wide, rules_yaml(ask, ""), who);
+  std::vector<std::string> namespaces = {ask.ns};
+  for (const std::string& ns : ask.namespaces) {
+    if (std::find(namespaces.begin(), namespaces.end(), ns) == namespaces.end())
+      namespaces.push_back(ns);
+  }
+  for (const std::string& ns : namespaces) {
+    const std::string rules = rules_yaml(ask, ns);
+    if (rules.empty()) continue;
+    text += role_yaml("Role", fmt::format("{{name: {}, namespace: {}}}", subject.name, ns),
+                      subject.name, rules, who);
+  }
   return text;
 }
 

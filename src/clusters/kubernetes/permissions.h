@@ -2,7 +2,7 @@
 // that `muster cluster rbac` prints and the table of docs/kubernetes.md are all made of it. Pure.
 //
 // Nothing needs cluster-admin. Reading nodes and pods is needed everywhere, everything else in the
-// one namespace where jobs are made.
+// namespaces where jobs are made.
 #pragma once
 
 #include <string>
@@ -24,11 +24,12 @@ Result<KindRule> kind_rule(std::string_view name);
 
 /// For whom and what for.
 struct PermissionAsk {
-  std::string ns = "muster";         // where jobs are made
-  std::vector<KindRule> kinds = {};  // of lists of objects; with any, lists are allowed
-  bool with_objects = false;         // lists of objects, also without further kinds
-  bool with_hub = false;             // to find other clusters' kubeconfigs and profiles there
-  bool with_crds = false;            // to install definitions
+  std::string ns = "muster";                 // where jobs are made that name no other
+  std::vector<std::string> namespaces = {};  // others that jobs may name; "*": all there are
+  std::vector<KindRule> kinds = {};          // of lists of objects; with any, lists are allowed
+  bool with_objects = false;                 // lists of objects, also without further kinds
+  bool with_hub = false;   // to find other clusters' kubeconfigs and profiles there
+  bool with_crds = false;  // to install definitions
 };
 
 /// One verb, to be asked of the API server.
@@ -48,7 +49,7 @@ struct RbacSubject {
   /// "jane". Empty: a service account is made in the namespace.
   std::string user = {};
 };
-/// YAML of ServiceAccount, ClusterRole, Role and their bindings.
+/// YAML of ServiceAccount, ClusterRole, a Role for each namespace, and their bindings.
 std::string rbac_manifest(const PermissionAsk& ask, const RbacSubject& subject);
 
 }  // namespace muster::clusters

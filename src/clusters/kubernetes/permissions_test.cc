@@ -65,6 +65,26 @@ TEST(Permissions, TheManifestGrantsWhatTheCheckAsksForAndNothingElse) {
   EXPECT_TRUE(asked(plain).contains("watch events in namespace team"));
 }
 
+TEST(Permissions, EveryNamespaceThatJobsMayNameIsAskedForAndGranted) {
+  PermissionAsk several{.ns = "team", .namespaces = {"other", "team"}, .with_hub = true};
+  EXPECT_EQ(granted(rbac_manifest(several, {})), asked(several));
+  EXPECT_TRUE(asked(several).contains("create jobs.batch in namespace team"));
+  EXPECT_TRUE(asked(several).contains("create jobs.batch in namespace other"));
+  EXPECT_TRUE(asked(several).contains("list secrets in namespace team"));
+  EXPECT_FALSE(asked(several).contains("list secrets in namespace other"));
+
+  PermissionAsk all{.ns = "team", .namespaces = {"*"}, .with_objects = true};
+  EXPECT_EQ(granted(rbac_manifest(all, {})), asked(all));
+  EXPECT_TRUE(asked(all).contains("create jobs.batch"));
+  EXPECT_TRUE(asked(all).contains("watch configmaps"));
+  EXPECT_THAT(rbac_manifest(all, {}), Not(HasSubstr("kind: Role\n")));
+  EXPECT_THAT(rbac_manifest(all, {}), Not(HasSubstr("*")));
+  all.with_hub = true;  // kubeconfigs are read in one namespace all the same
+  EXPECT_EQ(granted(rbac_manifest(all, {})), asked(all));
+  EXPECT_TRUE(asked(all).contains("get secrets in namespace team"));
+  EXPECT_FALSE(asked(all).contains("get secrets"));
+}
+
 TEST(Permissions, NothingIsGrantedWithAStar) {
   PermissionAsk all{.with_objects = true, .with_hub = true, .with_crds = true};
   EXPECT_THAT(rbac_manifest(all, {}), Not(HasSubstr("*")));

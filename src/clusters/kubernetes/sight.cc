@@ -147,7 +147,8 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   }
   bool is_our_namespace(std::string_view ns) const {
     const auto& ours = options_.namespaces;
-    return std::find(ours.begin(), ours.end(), ns) != ours.end();
+    return std::any_of(ours.begin(), ours.end(),
+                       [&](const std::string& one) { return one.empty() || one == ns; });
   }
   static bool map_has(const json::value& object, std::string_view label) {
     return kube::find(object, {"metadata", "labels", label}) != nullptr;

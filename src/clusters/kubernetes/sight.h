@@ -22,7 +22,7 @@ namespace muster::clusters {
 struct SightOptions {
   std::string cluster = {};
   std::vector<std::string> namespaces = {};  // where Muster's pods are ours; elsewhere they are of
-                                             // another server
+                                             // another server; "": everywhere
   std::string server = {};  // of several in one namespace, this one; "": there is no other
   GpuNaming gpus = {};
   /// A cluster is said to be unreachable when it has not been heard of for so long; one that never
