@@ -111,8 +111,7 @@ Status check_care(const ObjectCare& care) {
   if (care.requeues_most < 0) return invalid("care.requeues_most: negative");
   if (care.requeue_pause && care.requeue_pause->ms < 0)
     return invalid("care.requeue_pause: negative");
-  const bool has_limit = care.ready_pods > 0 || care.ready_within.ms > 0;
-  if (has_limit && !care.starts_when_made)
+  if (care.ready_within.ms > 0 && !care.starts_when_made)
     return invalid("care.ready_within: is for lists with starts_when_made: true");
   return Ok{};
 }

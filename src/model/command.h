@@ -75,21 +75,18 @@ enum class ReadyGrowth { None, Linear, Exponential };
 /// How a list of objects is looked after, where that differs from what a cluster does with every
 /// list.
 struct ObjectCare {
-  /// It is started as soon as all its objects are made, however its pods are. Limits of its own
-  /// need this: until a gang is started the loop's limit holds too.
+  /// It is started as soon as all its objects are made, however its pods are. A limit of its own
+  /// needs this: until a gang is started the loop's limit holds too.
   bool starts_when_made = false;
-  int ready_pods = 0;             // so many running and ready, or succeeded, are enough; 0: all
-  Duration ready_within{0};       // from made to ready, and whenever later fewer are; 0: no limit
-                                  // once it is started
+  int ready_pods = 0;  // so many running and ready, or succeeded, are enough; 0: all of the gang
+  Duration ready_within{0};  // from made to ready, and whenever later fewer are; 0: the cluster's,
+                             // and with ready_pods = 0 until it was ready once
   Duration ready_within_most{0};  // the limit grows with every requeue up to this; 0: without end
   ReadyGrowth ready_growth = ReadyGrowth::None;
   int requeues_most = 0;                       // then it fails; 0: never
-  std::optional<Duration> requeue_pause = {};  // before it is tried again; none: the cluster's
-                                               // own growing pause
-  bool keep_ended = false;      // its objects stay after it has ended by itself, until their owner
-                                // goes or they are deleted
-  bool waits_for_pods = false;  // of complete objects whose pods still run: it goes on until these
-                                // have ended
+  std::optional<Duration> requeue_pause = {};  // before it is tried again; none: the cluster's own
+  bool keep_ended = false;  // its objects stay when it has ended by itself, until they are deleted
+  bool waits_for_pods = false;  // objects complete and pods running: it ends when these have
   friend bool operator==(const ObjectCare&, const ObjectCare&) = default;
 };
 

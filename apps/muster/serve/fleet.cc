@@ -194,7 +194,8 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.objects.server = self_.server;
   options.objects.epoch = self_.epoch;
   auto opened = clusters::KubernetesCluster::open(
-      std::move(options), {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes});
+      std::move(options),
+      {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes, ports_.sights});
   if (!opened) return absent(opened.error());
   return std::move(*opened);
 }

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "ports/attempt_sights.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
 #include "ports/log_sink.h"
@@ -32,6 +33,7 @@ class Fleet {
     ports::Payloads& payloads;
     ports::LogSink& logs;
     ports::PodNotes& notes;
+    ports::AttemptSights* sights = nullptr;  // null: nobody wants them
   };
   struct Self {
     std::string server;                // tells this server's work in a cluster from that of others

@@ -74,6 +74,13 @@ void AttemptBook::vanished(const ports::Attempt& attempt, Time now) {
   say(gone(attempt));
 }
 
+void AttemptBook::look_after(const ports::Attempt& attempt, const AttemptCare& care) {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return;
+  at->second.care = care;
+  at->second.requeues = care.requeues;
+}
+
 void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::string& reason,
                        Time now) {
   const auto at = entries_.find(attempt);
@@ -84,7 +91,8 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
   switch (how) {
     case Making::Done:
       entry.stage = Stage::Made;
-      entry.at = now + options_.ready_within;
+      entry.at = now + ready_limit_of(entry);
+      if (entry.care.care.starts_when_made) start(attempt, entry);
       return;
     case Making::Refused:
       return finish(attempt, entry,
@@ -134,12 +142,19 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     entry.is_back = state.phase != GangPhase::Absent;  // or the cache is behind: see pass()
     return;
   }
+  if (entry.stage == Stage::Ended && entry.care.care.keep_ended &&
+      state.phase == GangPhase::Absent) {  // they went with their owner, or somebody deleted them
+    entry.stage = Stage::Over;
+    entry.at = now;
+    return;
+  }
   if (entry.stage != Stage::Made) return;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
     if (state.is_ended && !entry.is_guess) end(entry, now);
     return;
   }
   entry.trouble = state.reason;
+  if (!look_at_care(entry, state, now)) return;
   entry.was_seen |= state.phase != GangPhase::Absent;
   const bool was_whole = std::exchange(
       entry.was_whole, entry.was_whole || (entry.was_seen && state.phase != GangPhase::Partial));
@@ -154,16 +169,72 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
                     start_failed(attempt, entry,
                                  state.reason + "; the others were deleted by somebody else", now));
     case GangPhase::Starting:
+    case GangPhase::Withdrawn:
       return;
     case GangPhase::Running:
-      if (std::exchange(entry.has_started, true)) return;
-      return say(model::Started{attempt.job, attempt.number});
+      return start(attempt, entry);
     case GangPhase::Succeeded:
     case GangPhase::Failed:
       return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
       return finish(attempt, entry, start_failed(attempt, entry, state.reason, now));
   }
+}
+
+void AttemptBook::start(const ports::Attempt& attempt, Entry& entry) {
+  if (std::exchange(entry.has_started, true)) return;
+  say(model::Started{attempt.job, attempt.number});
+}
+
+bool AttemptBook::look_at_care(Entry& entry, const GangState& state, Time now) const {
+  if (entry.care != state.care && entry.care == AttemptCare{}) {  // one that was found
+    entry.care = state.care;
+    entry.requeues = state.care.requeues;
+    entry.at = now + ready_limit_of(entry);
+  }
+  const bool has_root = state.care.has_owner;
+  entry.had_root |= has_root;
+  if (state.phase == GangPhase::Withdrawn || (entry.had_root && !has_root)) {
+    if (!std::exchange(entry.is_withdrawn, true)) entry.at = now + options_.owner_patience;
+    return false;
+  }
+  if (state.phase == GangPhase::Absent || !state.is_known) return true;
+  entry.needed_pods = state.needed_pods;
+  entry.ready_pods = state.ready_pods;
+  entry.succeeded_pods = state.succeeded_pods;
+  if (state.has_enough_pods()) {
+    entry.is_short = false;
+    entry.was_ready = true;
+  } else if (entry.care.has_limit() && !std::exchange(entry.is_short, true)) {
+    entry.at = now + ready_limit_of(entry);
+  }
+  return true;
+}
+
+Duration AttemptBook::ready_limit_of(const Entry& entry) const {
+  return ready_limit(entry.care.care, entry.care.requeues, options_.ready_within);
+}
+
+/// Its pods were not ready in time: it is requeued, or was so often enough.
+model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& entry,
+                                         Time now) const {
+  if (!entry.care.has_limit()) {
+    const std::string why = entry.trouble.empty() ? "" : "; " + entry.trouble;
+    return start_failed(
+        attempt, entry,
+        fmt::format("not all pods were ready within {}{}", to_text(ready_limit_of(entry)), why),
+        now);
+  }
+  const std::string reason =
+      too_few_pods(entry.needed_pods, entry.ready_pods, entry.succeeded_pods);
+  const int most = entry.care.care.requeues_most;
+  if (most > 0 && entry.care.requeues >= most) {
+    return model::Finished{attempt.job, attempt.number, false, 1,
+                           fmt::format("{} It was requeued {} times, the most it may be.", reason,
+                                       entry.care.requeues)};
+  }
+  entry.requeues = entry.care.requeues + 1;
+  return start_failed(attempt, entry, reason, now);
 }
 
 void AttemptBook::pass(Time now) {
@@ -175,7 +246,7 @@ void AttemptBook::pass(Time now) {
     const auto at = entries_.find(attempt);
     Change change(*this, at);
     Entry& entry = at->second;
-    if (entry.stage == Stage::Over && now - entry.at >= options_.keep_outcomes) {
+    if (entry.stage == Stage::Over && now - entry.at >= kept_for(entry)) {
       change.forget();
     } else {
       pass_one(attempt, entry, now);
@@ -186,13 +257,11 @@ void AttemptBook::pass(Time now) {
 void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now) {
   if (entry.stage == Stage::Made && entry.verdict) {
     finish(attempt, entry, *entry.verdict);
-  } else if (entry.stage == Stage::Made) {
-    const std::string why = entry.trouble.empty() ? "" : "; " + entry.trouble;
+  } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
-           start_failed(attempt, entry,
-                        fmt::format("not all pods were ready within {}{}",
-                                    to_text(options_.ready_within), why),
-                        now));
+           start_failed(attempt, entry, "its objects were deleted by somebody else", now));
+  } else if (entry.stage == Stage::Made) {
+    finish(attempt, entry, taken_back(attempt, entry, now));
   } else {
     // Of Over: a create that was on its way when all was gone has arrived after all.
     // Of Confirming: deleting again costs nothing, and meets what came up in between.
@@ -204,13 +273,16 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
 
 Time AttemptBook::due_of(const Entry& entry) const {
   switch (entry.stage) {
-    case Stage::Made:
-      return entry.verdict || !entry.has_started ? entry.at : Time::never();
-    case Stage::Confirming:
+    case Stage::Made: {
+      const bool is_awaited = entry.has_own_way() ? entry.is_short : !entry.has_started;
+      return entry.verdict || entry.is_withdrawn || is_awaited ? entry.at : Time::never();
+    }
     case Stage::Ended:
+      return entry.care.care.keep_ended ? Time::never() : entry.at;
+    case Stage::Confirming:
       return entry.is_asking ? Time::never() : entry.at;
     case Stage::Over:
-      return entry.at + (entry.is_back ? cache_lag : options_.keep_outcomes);
+      return entry.at + (entry.is_back ? cache_lag : kept_for(entry));
     case Stage::Making:
     case Stage::Removing:
       break;
@@ -239,12 +311,28 @@ void AttemptBook::count(Entries::iterator at, bool is_forgotten) {
   if (is_forgotten) entries_.erase(at);
 }
 
-std::vector<ports::Attempt> AttemptBook::alive() const {
-  std::vector<ports::Attempt> found;
+Duration AttemptBook::kept_for(const Entry& entry) const {
+  return entry.requeues > 0 ? options_.keep_requeues : options_.keep_outcomes;
+}
+
+std::set<ports::Attempt> AttemptBook::alive() const {
+  std::set<ports::Attempt> found;
   for (const auto& [attempt, entry] : entries_) {
-    if (entry.stage != Stage::Over) found.push_back(attempt);
+    if (entry.stage != Stage::Over) found.insert(attempt);
   }
   return found;
+}
+
+bool AttemptBook::is_made(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at != entries_.end() &&
+         (at->second.stage == Stage::Made || at->second.stage == Stage::Ended);
+}
+
+bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at != entries_.end() && at->second.stage == Stage::Ended &&
+         at->second.care.care.keep_ended;
 }
 
 bool AttemptBook::will_delete(const ports::Attempt& attempt) const {
@@ -288,17 +376,25 @@ void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::Eve
   commands_.emplace_back(RemoveObjects{attempt});
 }
 
-/// Of the attempt before it, if that did not start either.
-int AttemptBook::failed_starts_before(const ports::Attempt& attempt) const {
+const AttemptBook::Entry* AttemptBook::entry_before(const ports::Attempt& attempt) const {
   const auto at = entries_.lower_bound(attempt);
-  if (at == entries_.begin()) return 0;
+  if (at == entries_.begin()) return nullptr;
   const auto& [last, entry] = *std::prev(at);
-  return last.job == attempt.job ? entry.failed_starts : 0;
+  return last.job == attempt.job ? &entry : nullptr;
+}
+
+int AttemptBook::requeues_before(const ports::Attempt& attempt) const {
+  const Entry* last = entry_before(attempt);
+  return last == nullptr ? 0 : last->requeues;
 }
 
 model::StartFailed AttemptBook::start_failed(const ports::Attempt& attempt, Entry& entry,
                                              std::string reason, Time now) const {
-  entry.failed_starts = entry.has_started ? 0 : failed_starts_before(attempt) + 1;
+  const Entry* last = entry_before(attempt);
+  const bool did_start = entry.has_own_way() ? entry.was_ready : entry.has_started;
+  entry.failed_starts = did_start ? 0 : (last == nullptr ? 0 : last->failed_starts) + 1;
+  if (const auto& own = entry.care.care.requeue_pause)
+    return {attempt.job, attempt.number, now + *own, std::move(reason)};
   Duration pause = options_.start_retry_pause;
   for (int i = 1; i < entry.failed_starts && pause < options_.start_retry_most; ++i)
     pause = std::min(Duration{pause.ms * 2}, options_.start_retry_most);

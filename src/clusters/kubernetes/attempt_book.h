@@ -8,6 +8,9 @@
 // themselves. Those are kept for a while as proof: a server that is killed before it wrote the
 // outcome down finds them, and does not run the attempt again. Said once, it is final.
 //
+// A list of objects may be looked after in its own way (attempt_care.h): started when it is made,
+// taken back whenever too few of its pods are ready for too long, left where it is when it ended.
+//
 // Thousands of attempts are in the book, most of them over or at rest: no question to it looks at
 // all of them, but for alive().
 #pragma once
@@ -53,6 +56,10 @@ struct BookOptions {
   Duration end_within = seconds(10);         // from a failure until all Jobs say they ended
   Duration keep_ended = minutes(2);          // objects of a gang that ended by itself
   Duration keep_outcomes = hours(1);
+  Duration keep_requeues = hours(24 * 7);  // outcomes of those whose requeues are counted
+  /// How long a delete is waited for after the objects went with their owner: whoever deleted that
+  /// one is about to say so here too.
+  Duration owner_patience = seconds(30);
 };
 
 class AttemptBook {
@@ -74,6 +81,8 @@ class AttemptBook {
     NotNow,       // the cluster has no room for it: requeued with a pause
     Unavailable,  // nobody knows: the loop will ask again
   };
+  /// Before made(): how it is looked after. Of one that was found its sight says it.
+  void look_after(const ports::Attempt& attempt, const AttemptCare& care);
   void made(const ports::Attempt& attempt, Making how, const std::string& reason, Time now);
   void removed(const ports::Attempt& attempt);
   void confirmed(const ports::Attempt& attempt, bool is_gone, Time now);
@@ -83,12 +92,18 @@ class AttemptBook {
 
   std::vector<BookCommand> take() { return std::exchange(commands_, {}); }
   bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
+  /// How often the job was requeued before, as far as is known here.
+  int requeues_before(const ports::Attempt& attempt) const;
+  /// All its objects are there, or were when it ended.
+  bool is_made(const ports::Attempt& attempt) const;
+  /// It has ended by itself, and its objects are to stay.
+  bool is_kept(const ports::Attempt& attempt) const;
   /// It is to go, and the cluster has not answered its deletes yet.
   bool will_delete(const ports::Attempt& attempt) const;
   /// Those that are deleted and not gone yet.
   const std::set<ports::Attempt>& leaving() const { return leaving_; }
   /// Attempts with objects in the cluster, as far as known.
-  std::vector<ports::Attempt> alive() const;
+  std::set<ports::Attempt> alive() const;
   std::size_t size() const { return entries_.size(); }
   /// Nothing is under way: all attempts run or are over.
   bool is_settled() const { return open_ == 0; }
@@ -99,7 +114,7 @@ class AttemptBook {
     Made,        // all are there
     Removing,    // deletes are on their way
     Confirming,  // deleted; whether all is gone is being asked, or to be asked at `at`
-    Ended,       // `outcome` was said, the objects are there until `at`
+    Ended,       // `outcome` was said, the objects are there until `at`, or as long as they like
     Over         // `outcome` was said, nothing is left
   };
   struct Entry {
@@ -117,6 +132,20 @@ class AttemptBook {
     bool is_guess = false;                    // of the verdict: the pod's own may still come
     std::string trouble;                      // the last reason why it does not start
     int failed_starts = 0;                    // of the job here, in a row, with this one
+
+    // Of those that are looked after in their own way.
+    AttemptCare care = {};
+    bool is_short = true;       // of Made: too few pods are ready, which is borne until `at`
+    bool was_ready = false;     // enough were, once
+    bool had_root = false;      // its root was seen, and had an owner
+    bool is_withdrawn = false;  // of Made: that one is gone, or going; borne until `at`
+    std::int64_t needed_pods = 0;
+    std::int64_t ready_pods = 0;
+    std::int64_t succeeded_pods = 0;
+    int requeues = 0;  // of the job here, with this one
+
+    /// It has started whatever its pods do: these are looked at apart.
+    bool has_own_way() const { return care.care.starts_when_made || care.has_limit(); }
 
     // As the book counts it, see Change.
     bool is_open = false;
@@ -148,7 +177,14 @@ class AttemptBook {
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
   void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
   void end(Entry& entry, Time now);
-  int failed_starts_before(const ports::Attempt& attempt) const;
+  void start(const ports::Attempt& attempt, Entry& entry);
+  /// False: nothing else is to be made of what was seen.
+  bool look_at_care(Entry& entry, const GangState& state, Time now) const;
+  Duration ready_limit_of(const Entry& entry) const;
+  model::EventBody taken_back(const ports::Attempt& attempt, Entry& entry, Time now) const;
+  Duration kept_for(const Entry& entry) const;
+  /// Of the attempt before it of the same job; null: it is not known here.
+  const Entry* entry_before(const ports::Attempt& attempt) const;
   model::StartFailed start_failed(const ports::Attempt& attempt, Entry& entry, std::string reason,
                                   Time now) const;
 

@@ -363,5 +363,187 @@ TEST(AttemptBook, OutcomesAreForgottenAfterAWhile) {
   EXPECT_FALSE(story.book.knows(a1));
 }
 
+// ---- looked after in their own way
+
+/// A list of objects as an AppWrapper has it.
+struct CaredFor : Story {
+  AttemptCare care;
+  std::uint32_t attempt = 1;
+
+  ports::Attempt it() const { return {"a", attempt}; }
+  void make_next() {
+    care.requeues = book.requeues_before(it());
+    book.create(it(), now);
+    book.look_after(it(), care);
+    book.made(it(), Making::Done, "", now);
+  }
+  GangState state(std::int64_t ready, GangPhase phase = GangPhase::Running) const {
+    GangState made;
+    made.phase = phase;
+    made.care = care;
+    made.needed_pods = 3;
+    made.ready_pods = ready;
+    made.has_live_pods = true;
+    return made;
+  }
+  void see_ready(std::int64_t ready) { book.seen(it(), state(ready), now); }
+  void pass_at(Time at) {
+    now = at;
+    book.pass(now);
+  }
+  std::vector<std::string> end_this() {
+    book.removed(it());
+    book.confirmed(it(), true, now);
+    return next_steps();
+  }
+};
+
+TEST(AttemptCare, WhatStartsWhenMadeHasStartedHoweverItsPodsAre) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true};
+  story.make_next();
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "started"));
+  story.see_ready(0);
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "said once";
+  story.pass_at(Time{60'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "the cluster's own limit holds";
+  EXPECT_THAT(
+      story.end_this(),
+      ElementsAre("confirm", "start failed until 70000: not all pods were ready within 1m"));
+
+  CaredFor once;
+  once.care = story.care;
+  once.make_next();
+  once.see_ready(3);
+  once.see_ready(1);
+  once.pass_at(Time{600'000});
+  EXPECT_THAT(once.next_steps(), ElementsAre("make", "started")) << "it was ready once";
+}
+
+TEST(AttemptCare, WithALimitOfItsOwnItIsTakenBackWheneverTooFewPodsAreReadyForTooLong) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .ready_pods = 3, .ready_within = seconds(20)};
+  story.make_next();
+  story.next_steps();
+  story.pass_at(Time{19'000});
+  story.see_ready(3);
+  story.pass_at(Time{100'000});
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+  story.see_ready(2);
+  story.pass_at(Time{110'000});
+  story.see_ready(1);
+  story.pass_at(Time{119'999});
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "not longer than its limit yet";
+  story.pass_at(Time{120'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_this(),
+              ElementsAre("confirm",
+                          "start failed until 130000: Insufficient number of Running and Completed "
+                          "pods, minimum=3, running=1, completed=0."));
+}
+
+TEST(AttemptCare, TheTimesOfItsTriesGrowUntilItMayNotBeRequeuedAnyMore) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_pods = 3,
+                     .ready_within = seconds(60),
+                     .ready_growth = model::ReadyGrowth::Exponential,
+                     .requeues_most = 3,
+                     .requeue_pause = Duration{0}};
+  std::vector<std::int64_t> waits;
+  std::vector<std::string> said;
+  for (story.attempt = 1; story.attempt <= 4; ++story.attempt) {
+    const Time begin = story.now;
+    story.make_next();
+    story.see_ready(1);
+    story.next_steps();
+    while (story.next_steps().empty()) story.pass_at(story.now + seconds(1));
+    waits.push_back((story.now - begin).ms / 1000);
+    said = story.end_this();
+  }
+  EXPECT_THAT(waits, ElementsAre(60, 60, 120, 240));
+  EXPECT_THAT(said, ElementsAre("confirm",
+                                "finished false 1 Insufficient number of Running and Completed "
+                                "pods, minimum=3, running=1, completed=0. It was requeued 3 times, "
+                                "the most it may be."));
+}
+
+TEST(AttemptCare, RequeuesAreRememberedOverOtherEndsAndByWhatIsFound) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .ready_pods = 3, .ready_within = seconds(60)};
+  story.make_next();
+  story.pass_at(Time{60'000});
+  story.end_this();
+  EXPECT_EQ(story.book.requeues_before({"a", 2}), 1);
+  story.attempt = 2;
+  story.make_next();
+  story.book.remove(story.it(), story.now);  // preempted
+  story.end_this();
+  EXPECT_EQ(story.book.requeues_before({"a", 3}), 1);
+  story.pass_at(story.now + hours(2));
+  EXPECT_EQ(story.book.requeues_before({"a", 3}), 1) << "outcomes are forgotten earlier";
+
+  CaredFor found;
+  found.care = story.care;
+  found.care.requeues = 4;
+  found.book.adopt(found.it(), found.now);
+  found.see_ready(0);
+  EXPECT_EQ(found.book.requeues_before({"a", 2}), 4);
+  EXPECT_THAT(found.next_steps(), ElementsAre("started"));
+}
+
+TEST(AttemptCare, WhatIsToBeKeptStaysWhenItHasEndedAndGoesWhenAskedTo) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .keep_ended = true};
+  story.make_next();
+  GangState ended = story.state(0, GangPhase::Succeeded);
+  ended.has_live_pods = false;
+  ended.is_ended = true;
+  story.book.seen(story.it(), ended, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "started", "finished true 0"));
+  EXPECT_TRUE(story.book.is_kept(story.it()));
+  story.pass_at(story.now + hours(48));
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+  EXPECT_TRUE(story.book.is_kept(story.it()));
+  story.book.remove(story.it(), story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove", "gone"));
+  EXPECT_FALSE(story.book.is_kept(story.it()));
+
+  CaredFor deleted;
+  deleted.care = story.care;
+  deleted.make_next();
+  deleted.book.seen(deleted.it(), ended, deleted.now);
+  deleted.next_steps();
+  deleted.book.seen(deleted.it(), {}, deleted.now);  // its owner went
+  EXPECT_THAT(deleted.next_steps(), IsEmpty());
+  EXPECT_FALSE(deleted.book.is_kept(deleted.it()));
+  EXPECT_THAT(deleted.book.alive(), IsEmpty());
+}
+
+TEST(AttemptCare, ObjectsThatGoWithTheirOwnerWaitForTheDeleteThatFollows) {
+  for (const GangPhase how : {GangPhase::Withdrawn, GangPhase::Absent}) {
+    CaredFor story;
+    story.care.care = {.starts_when_made = true};
+    story.care.has_owner = true;
+    story.make_next();
+    story.see_ready(3);
+    GangState going = story.state(0, how);
+    if (how == GangPhase::Absent) going = {};
+    story.book.seen(story.it(), going, story.now);
+    story.pass_at(story.now + seconds(29));
+    EXPECT_THAT(story.next_steps(), ElementsAre("make", "started"));
+    CaredFor alone = story;
+    story.book.remove(story.it(), story.now);
+    EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+    EXPECT_THAT(story.end_this(), ElementsAre("confirm", "gone"));
+
+    alone.pass_at(alone.now + seconds(1));
+    EXPECT_THAT(alone.next_steps(), ElementsAre("remove")) << "nobody said so: it is tried again";
+    EXPECT_THAT(alone.end_this(),
+                ElementsAre("confirm",
+                            "start failed until 40000: its objects were deleted by somebody else"));
+  }
+}
+
 }  // namespace
 }  // namespace muster::clusters

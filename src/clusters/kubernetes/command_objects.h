@@ -42,6 +42,7 @@ struct ObjectOptions {
   NodeBinding binding = NodeBinding::Require;
   std::string gpu_resource = "nvidia.com/gpu";
   std::string priority_class = "muster";  // "": none
+  std::string cluster = {};               // what Muster calls this one
   std::string server = {};                // whose they are; "": nobody shares the namespace
   std::string epoch = {};                 // when their maker began; "": not written
 };

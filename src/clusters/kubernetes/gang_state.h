@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "clusters/kubernetes/attempt_care.h"
 
 namespace muster::clusters {
 
@@ -66,6 +67,7 @@ enum class GangPhase {
   Failed,     // one has failed by itself
   Disrupted,  // somebody else took a pod or a Job away
   Partial,    // not all its objects are there: not yet, or not any more
+  Withdrawn,  // it is being deleted with the object that owns it
 };
 
 struct GangState {
@@ -75,6 +77,16 @@ struct GangState {
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
   bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
+
+  // Of lists of objects.
+  AttemptCare care = {};
+  bool is_known = true;          // false: its objects are not all seen yet
+  std::int64_t needed_pods = 0;  // that have to be ready, or to have succeeded
+  std::int64_t ready_pods = 0;   // of those that run
+  std::int64_t succeeded_pods = 0;
+  bool is_complete = false;  // its objects say that they are done; pods may still run
+
+  bool has_enough_pods() const { return is_complete || ready_pods + succeeded_pods >= needed_pods; }
 };
 
 /// Of pods that were deleted, those that are still there long after their grace: `lost` on nodes

@@ -64,6 +64,7 @@ Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOpt
                                                                    Ports ports) {
   auto client = kube::Client::make(options.access);
   if (!client) return client.error();
+  options.objects.cluster = options.name;
   std::unique_ptr<KubernetesCluster> cluster(
       new KubernetesCluster(std::move(options), ports, std::move(*client)));
   cluster->thread_ = std::thread([raw = cluster.get()] { raw->work(); });
@@ -77,7 +78,8 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       wishes_(options_.queue_most),
       outgoing_(ports.inbox),
       book_(options_.book),
-      client_(std::move(client)) {
+      client_(std::move(client)),
+      teller_(options_.name, ports.sights) {
   const std::vector<std::string> namespaces = namespaces_of(options_);
   writer_ = std::make_unique<ObjectWriter>(
       *client_, ObjectWriter::Place{namespaces, options_.objects.pod.ns, options_.objects.server,
@@ -184,6 +186,7 @@ void KubernetesCluster::work() {
     }
     if (now >= next_free_) {
       free_stuck(now);
+      teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       next_free_ = now + free_pause;
     }
     ask_identity();
@@ -278,6 +281,8 @@ void KubernetesCluster::look_at_gangs(Time now) {
   pass_logs(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
+    if (teller_.follows(attempt, state))
+      teller_.tell(attempt, state, pods_of(attempt), book_.is_made(attempt));
     if (!state) continue;
     // Whoever hears that it ended finds all of its output.
     const bool is_read = !state->is_ended || logs_->is_complete(attempt);
@@ -363,21 +368,29 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
                                    ObjectWriter::Attempts found) {
   const Time now = wall_now();
   is_relisting_ = false;
-  if (!found) {
+  const auto look_again = [&] {
     held_.emplace_front(expected);
     relist_not_before_ = now + relist_pause;
-    return;
+  };
+  if (!found) return look_again();
+  std::set<ports::Attempt> wanted;
+  for (const ports::Expected& one : expected) wanted.insert(one.attempt);
+  std::set<ports::Attempt> unwanted;
+  for (const auto& all : {*found, book_.alive()}) {
+    for (const ports::Attempt& attempt : all) {
+      if (wanted.contains(attempt)) continue;
+      const WorkloadWatch::Kept kept = is_kept(attempt);
+      if (kept == WorkloadWatch::Kept::NotKnown) return look_again();
+      if (kept == WorkloadWatch::Kept::No) unwanted.insert(attempt);
+    }
   }
   sight_->say_everything();
   sight_->changes().drain(ports_.inbox);
-  std::set<ports::Attempt> unwanted = *found;
-  for (const ports::Attempt& attempt : book_.alive()) unwanted.insert(attempt);
   for (const auto& [attempt, was_created, is_orphan] : expected) {
     if (is_orphan) {
       unwanted.insert(attempt);
       continue;
     }
-    unwanted.erase(attempt);
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
       touch(attempt);
@@ -390,6 +403,19 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
     book_.remove(attempt, now);
     if (book_.will_delete(attempt)) clearing_.insert(attempt);
   }
+}
+
+WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) const {
+  using Kept = WorkloadWatch::Kept;
+  if (book_.knows(attempt)) return book_.is_kept(attempt) ? Kept::Yes : Kept::No;
+  const std::vector<PodSight> pods = pods_of(attempt);
+  Kept kept = Kept::No;
+  for (const auto& watches : watches_) {
+    const Kept here = watches->workloads->is_kept(attempt, pods);
+    if (here != Kept::No) kept = here;
+    if (here == Kept::Yes) break;
+  }
+  return kept;
 }
 
 void KubernetesCluster::act(const ports::Action& action, Time now) {
@@ -416,7 +442,7 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
     });
   };
   if (!(*command)->objects.empty()) {
-    auto listed = listed_objects(node.mapped(), **command, options);
+    auto listed = listed_for(node.mapped(), **command, options);
     if (!listed) return book_.made(attempt, Making::Refused, listed.error().message, now);
     std::vector<PodsAsked> pods;
     for (const manifest::PodTemplate& one : listed->templates)
@@ -431,6 +457,18 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
   ++promised_;
   auto peers = peers_service(node.mapped(), kube::namespace_of(objects->front()), options.server);
   writer_->make(std::move(peers), std::move(*objects), done);
+}
+
+Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,
+                                                    const model::Command& command,
+                                                    const ObjectOptions& options) {
+  auto listed = listed_objects(action, command, options);
+  if (!listed) return listed;
+  put_requeues(listed->root, book_.requeues_before(action.attempt));
+  const AttemptCare care = root_sight_of(listed->root).care;
+  book_.look_after(action.attempt, care);
+  if (care.has_hub) teller_.follow(action.attempt);
+  return listed;
 }
 
 bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,

@@ -9,8 +9,8 @@
 // taken away by others are StartFailed, and the gang queues again.
 //
 // Thread contract: apply and relist only queue, and one thread of its own does the rest; it never
-// waits for the API server. Inbox, Payloads, LogSink and PodNotes must outlive the cluster.
-// Destroying it leaves the pods running.
+// waits for the API server. Inbox, Payloads, LogSink, PodNotes and AttemptSights must outlive the
+// cluster. Destroying it leaves the pods running.
 #pragma once
 
 #include <deque>
@@ -36,11 +36,13 @@
 #include "clusters/kubernetes/object_writer.h"
 #include "clusters/kubernetes/pod_logs.h"
 #include "clusters/kubernetes/sight.h"
+#include "clusters/kubernetes/sight_teller.h"
 #include "clusters/kubernetes/workload_watch.h"
 #include "clusters/outgoing.h"
 #include "clusters/wishes.h"
 #include "kube/access.h"
 #include "kube/client.h"
+#include "ports/attempt_sights.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
 #include "ports/log_sink.h"
@@ -75,7 +77,8 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
     ports::LogSink& logs;
-    ports::PodNotes* notes = nullptr;  // null: nobody wants them
+    ports::PodNotes* notes = nullptr;        // null: nobody wants them
+    ports::AttemptSights* sights = nullptr;  // likewise; of jobs that stand for a hub object
   };
   /// Does not wait for the cluster: one that cannot be reached is opened and says so.
   static Result<std::unique_ptr<KubernetesCluster>> open(KubernetesOptions options, Ports ports);
@@ -117,10 +120,14 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   /// From the I/O thread: an answer that was promised has come.
   void answer(std::function<void()> function);
 
+  /// Whether the objects of an attempt that nobody expects are to stay, and that is known.
+  WorkloadWatch::Kept is_kept(const ports::Attempt& attempt) const;
   void begin_relist(std::vector<ports::Expected> expected);
   void end_relist(const std::vector<ports::Expected>& expected, ObjectWriter::Attempts found);
   void act(const ports::Action& action, Time now);
   void make(const ports::Attempt& attempt, Time now);
+  Result<ListedObjects> listed_for(const ports::Action& action, const model::Command& command,
+                                   const ObjectOptions& options);
   /// False: the namespace does not allow it, and the book knows.
   bool is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
                   const std::vector<boost::json::value>& objects, Time now);
@@ -164,6 +171,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   };
   std::vector<std::unique_ptr<Watches>> watches_;  // the cluster's own namespace first
   std::unique_ptr<PodLogs> logs_;
+  SightTeller teller_;
   std::set<ports::Attempt> unread_;  // ended, but for the rest of their output
   std::thread thread_;
 };

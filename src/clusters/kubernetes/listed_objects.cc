@@ -44,7 +44,12 @@ class ListMaker {
       : attempt_(action.attempt), command_(command), options_(options), list_(std::move(list)) {
     for (const model::PodPlace& place : action.pods) nodes_[place.set].insert(place.node);
     pods_ = static_cast<std::int64_t>(action.pods.size());
-    for (const manifest::PodTemplate& one : list_.templates) workloads_.insert(one.object);
+    for (const manifest::PodTemplate& one : list_.templates) makers_.insert(one.object);
+    workloads_ = makers_;
+    for (std::size_t i = 0; i < list_.objects.size(); ++i) {
+      if (find(list_.objects[i], {"metadata", "annotations", complete_when_annotation}) != nullptr)
+        workloads_.insert(i);
+    }
   }
 
   Result<ListedObjects> make() {
@@ -63,7 +68,7 @@ class ListMaker {
             manifest::title_of(object), ns, options_.pod.ns, allowed_namespaces(options_)));
       }
       put_into_object(object, i);
-      made.makes_pods.push_back(workloads_.contains(i));
+      made.is_workload.push_back(workloads_.contains(i));
     }
     made.objects = std::move(list_.objects);
     made.templates = std::move(list_.templates);
@@ -97,7 +102,27 @@ class ListMaker {
     set_at(made, {"data", "name"}, text(command_.name));
     set_at(made, {"data", "user"}, text(command_.user));
     set_at(made, {"data", "pods"}, text(std::to_string(pods_)));
+    if (command_.care != model::ObjectCare{})
+      set_at(made, {"data", "care"}, text(care_text(command_.care)));
+    if (command_.hub) put_hub(made, *command_.hub);
     return made;
+  }
+
+  /// In its own namespace of its own cluster the hub object owns the root: whoever deletes it
+  /// deletes all, whether Muster runs or not. Elsewhere an owner would be one that is not there.
+  void put_hub(json::value& made, const model::HubObject& hub) const {
+    set_at(made, {"metadata", "annotations", hub_annotation},
+           text(fmt::format("{}/{}/{}/{}", hub.cluster, hub.kind, hub.ns, hub.name)));
+    if (hub.cluster != options_.cluster || hub.ns != options_.pod.ns) return;
+    json::value owner = json::object({{"apiVersion", text(hub.api_version)},
+                                      {"kind", text(hub.kind)},
+                                      {"name", text(hub.name)},
+                                      {"uid", text(hub.uid)},
+                                      {"controller", true},
+                                      {"blockOwnerDeletion", true}});
+    json::array owners;
+    owners.push_back(std::move(owner));
+    set_at(made, {"metadata", "ownerReferences"}, std::move(owners));
   }
 
   /// The name stays as it was given. One that a server would make up is made up here, the same each
@@ -117,7 +142,7 @@ class ListMaker {
     if (const json::value* known = find(object, {"metadata", "labels", set_label}))
       set = known->is_string() ? std::string(known->get_string()) : "";
     put_marks(object, set);
-    if (workloads_.contains(index))
+    if (makers_.contains(index))
       set_at(object, {"metadata", "annotations", makes_pods_annotation}, "true");
     // Muster decides when it starts: now.
     if (find(object, {"spec", "suspend"}) != nullptr) set_at(object, {"spec", "suspend"}, false);
@@ -175,7 +200,8 @@ class ListMaker {
   const ObjectOptions& options_;
   manifest::ObjectList list_;
   std::map<std::uint32_t, std::set<std::string>> nodes_;  // by set
-  std::set<std::size_t> workloads_;                       // objects with templates
+  std::set<std::size_t> makers_;                          // objects with templates
+  std::set<std::size_t> workloads_;                       // and those that say when they are done
   std::int64_t pods_ = 0;
 };
 
@@ -202,6 +228,10 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
     }
   }
   return ListMaker(action, command, *all, std::move(*list)).make();
+}
+
+void put_requeues(json::value& root, int requeues) {
+  if (requeues > 0) set_at(root, {"data", "requeues"}, text(std::to_string(requeues)));
 }
 
 void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
@@ -251,6 +281,11 @@ RootSight root_sight_of(const json::value& config_map) {
   sight.workloads = static_cast<std::size_t>(
       number(text_at(config_map, {"metadata", "annotations", workloads_annotation})));
   sight.pods = number(text_at(config_map, {"data", "pods"}));
+  sight.care.care = parse_care(text_at(config_map, {"data", "care"}));
+  sight.care.has_hub = find(config_map, {"metadata", "annotations", hub_annotation}) != nullptr;
+  sight.care.has_owner = !items_at(config_map, {"metadata", "ownerReferences"}).empty();
+  const auto requeues = parse_int(text_at(config_map, {"data", "requeues"}), "", 0, 1'000'000'000);
+  if (requeues) sight.care.requeues = static_cast<int>(*requeues);
   json::error_code wrong;
   const json::value kinds = json::parse(text_at(config_map, {"data", "kinds"}), wrong);
   if (wrong || !kinds.is_array()) return sight;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "clusters/kubernetes/attempt_care.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "kube/resource.h"
 #include "manifest/pod_sets.h"
@@ -24,9 +25,10 @@ struct RootSight {
   std::uint32_t attempt = 0;
   std::string name = {};
   std::string uid = {};
-  std::size_t workloads = 0;               // objects that make pods
-  std::int64_t pods = 0;                   // that must be ready
+  std::size_t workloads = 0;  // objects that make pods, or have conditions by which they are done
+  std::int64_t pods = 0;      // that must be ready
   std::vector<kube::Resource> kinds = {};  // of the workloads
+  AttemptCare care = {};
   bool is_deleting = false;
 };
 RootSight root_sight_of(const boost::json::value& config_map);
@@ -34,7 +36,7 @@ RootSight root_sight_of(const boost::json::value& config_map);
 struct ListedObjects {
   boost::json::value root = {};  // a ConfigMap
   std::vector<boost::json::value> objects = {};
-  std::vector<bool> makes_pods = {};  // of each object
+  std::vector<bool> is_workload = {};  // of each object: see RootSight
   std::vector<manifest::PodTemplate> templates = {};
 };
 
@@ -43,6 +45,8 @@ struct ListedObjects {
 Result<ListedObjects> listed_objects(const ports::Action& action, const model::Command& command,
                                      const ObjectOptions& options);
 
+/// The root with how often the job was requeued before this attempt.
+void put_requeues(boost::json::value& root, int requeues);
 /// The root with the kinds of its workloads, each once.
 void put_kinds(boost::json::value& root, const std::vector<kube::Resource>& kinds);
 /// The object as a part of what the root owns.

@@ -16,6 +16,7 @@ namespace {
 using kube::find;
 using kube::text_at;
 using ::testing::HasSubstr;
+using json_value = boost::json::value;
 
 model::Command command_of(std::string_view yaml) {
   const auto read = kube::parse_yaml(yaml);
@@ -84,7 +85,7 @@ TEST(ListedObjects, KeepTheirNamesAndCarryMustersLabels) {
   EXPECT_EQ(text_at(job, {"metadata", "labels", "mine"}), "yes-it-is");
   EXPECT_EQ(text_at(job, {"spec", "template", "metadata", "labels", "app"}), "x");
   EXPECT_FALSE(kube::flag_at(job, {"spec", "suspend"}, true)) << "Muster decides when it starts";
-  EXPECT_EQ(listed.makes_pods, (std::vector<bool>{false, true}));
+  EXPECT_EQ(listed.is_workload, (std::vector<bool>{false, true}));
 }
 
 TEST(ListedObjects, TheirPodsKeepToThePlannedNodesBesideWhatTheyAsk) {
@@ -152,6 +153,63 @@ TEST(ListedObjects, TheRootSaysWhatBelongsToIt) {
   EXPECT_TRUE(is_same_attempt(listed.objects[0], listed.objects[1]));
   kube::set_at(listed.objects[0], {"metadata", "labels", "muster.dev/attempt"}, "3");
   EXPECT_FALSE(is_same_attempt(listed.objects[0], listed.objects[1]));
+}
+
+TEST(ListedObjects, TheRootSaysHowItIsLookedAfter) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
+  model::Command command = command_of(job_and_config);
+  EXPECT_EQ(root_sight_of(listed_objects(action, command, in_team())->root).care, AttemptCare{});
+  command.care = {.starts_when_made = true, .ready_pods = 2, .keep_ended = true};
+  ListedObjects listed = *listed_objects(action, command, in_team());
+  put_requeues(listed.root, 3);
+  const AttemptCare care = root_sight_of(listed.root).care;
+  EXPECT_EQ(care.care, command.care);
+  EXPECT_EQ(care.requeues, 3);
+  EXPECT_FALSE(care.has_hub || care.has_owner);
+}
+
+TEST(ListedObjects, AHubObjectOwnsTheRootInItsOwnClusterAndNamespace) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
+  model::Command command = command_of(job_and_config);
+  command.hub =
+      model::HubObject{"east", "workload.codeflare.dev/v1beta1", "AppWrapper", "team", "aw", "u-9"};
+  ObjectOptions options = in_team();
+  options.cluster = "east";
+  const json_value here = listed_objects(action, command, options)->root;
+  EXPECT_EQ(boost::json::serialize(*find(here, {"metadata", "ownerReferences"})),
+            R"([{"apiVersion":"workload.codeflare.dev/v1beta1","kind":"AppWrapper","name":"aw",)"
+            R"("uid":"u-9","controller":true,"blockOwnerDeletion":true}])");
+  EXPECT_EQ(text_at(here, {"metadata", "annotations", "muster.dev/hub"}),
+            "east/AppWrapper/team/aw");
+  EXPECT_TRUE(root_sight_of(here).care.has_owner);
+  EXPECT_TRUE(root_sight_of(here).care.has_hub);
+  options.cluster = "west";
+  const json_value there = listed_objects(action, command, options)->root;
+  EXPECT_EQ(find(there, {"metadata", "ownerReferences"}), nullptr);
+  EXPECT_TRUE(root_sight_of(there).care.has_hub);
+  options.cluster = "east";
+  options.pod.ns = "other";
+  EXPECT_FALSE(root_sight_of(listed_objects(action, command, options)->root).care.has_owner)
+      << "an owner in another namespace is one that is not there";
+}
+
+TEST(ListedObjects, ObjectsThatSayWhenTheyAreDoneAreWorkloadsToo) {
+  const ListedObjects listed = made(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, annotations: {muster.dev/complete-when: Ready}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: a}]}
+)",
+                                    {{0, "n1", "", 0, 0}});
+  EXPECT_EQ(listed.is_workload, (std::vector<bool>{true, true}));
+  EXPECT_EQ(root_sight_of(listed.root).workloads, 2U);
+  EXPECT_EQ(text_at(listed.objects[0], {"metadata", "annotations", "muster.dev/makes-pods"}), "");
+  EXPECT_EQ(text_at(listed.objects[1], {"metadata", "annotations", "muster.dev/makes-pods"}),
+            "true");
 }
 
 TEST(ListedObjects, AListMaySayWhichOfTheAllowedNamespacesItBelongsTo) {

@@ -29,6 +29,11 @@ inline constexpr std::string_view sets_annotation = "muster.dev/sets";
 inline constexpr std::string_view workloads_annotation = "muster.dev/workloads";
 /// On those that do.
 inline constexpr std::string_view makes_pods_annotation = "muster.dev/makes-pods";
+/// On an object of a list, from whoever made the list: the conditions, "Complete,Failed", of which
+/// one that is True makes it complete; its kind's own rule does not count then. "": it has no end.
+inline constexpr std::string_view complete_when_annotation = "muster.dev/complete-when";
+/// On the root: the object on a hub cluster that it is made for, "cluster/kind/namespace/name".
+inline constexpr std::string_view hub_annotation = "muster.dev/hub";
 /// When the server that made it began, in milliseconds: of two makers the later.
 inline constexpr std::string_view epoch_annotation = "muster.dev/epoch";
 

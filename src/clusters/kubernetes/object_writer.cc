@@ -142,7 +142,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   void make_root(const List& list) {
     std::vector<kube::Resource> of_workloads;
     for (std::size_t i = 0; i < list->resources.size(); ++i) {
-      if (list->listed.makes_pods[i]) of_workloads.push_back(list->resources[i]);
+      if (list->listed.is_workload[i]) of_workloads.push_back(list->resources[i]);
     }
     put_kinds(list->listed.root, of_workloads);
     create_or_meet(kube::resources::config_maps(), list->listed.root,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
+#include <cctype>
 
 #include "base/text.h"
 #include "clusters/kubernetes/names.h"
@@ -29,6 +30,13 @@ bool is_endless_kind(std::string_view kind) {
                           "RayCluster", "RayService", "LeaderWorkerSet"});
 }
 
+bool is_same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
 std::string words_of(const json::value& from) {
   const std::string_view reason = text_at(from, {"reason"});
   const std::string_view message = text_at(from, {"message"});
@@ -51,6 +59,21 @@ void read_conditions(const json::value& object, WorkloadSight& sight) {
       return;
     }
   }
+}
+
+/// By what its list says of it; false: nothing.
+bool read_named_conditions(const json::value& object, WorkloadSight& sight) {
+  const json::value* named = find(object, {"metadata", "annotations", complete_when_annotation});
+  if (named == nullptr || !named->is_string()) return false;
+  const std::string_view words = {named->get_string().data(), named->get_string().size()};
+  sight.is_endless = trim(words).empty();
+  for (const json::value& condition : items_at(object, {"status", "conditions"})) {
+    if (text_at(condition, {"status"}) != "True") continue;
+    for (const std::string_view word : split(words, ',')) {
+      if (is_same_word(trim(word), text_at(condition, {"type"}))) sight.end = End::Complete;
+    }
+  }
+  return true;
 }
 
 void read_ray_job(const json::value& object, WorkloadSight& sight) {
@@ -114,7 +137,11 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
   sight.kind = std::move(kind);
   sight.name = kube::name_of(object);
   sight.is_deleting = find(object, {"metadata", "deletionTimestamp"}) != nullptr;
-  sight.makes_pods = !text_at(object, {"metadata", "annotations", makes_pods_annotation}).empty();
+  const auto has = [&](std::string_view annotation) {
+    return find(object, {"metadata", "annotations", annotation}) != nullptr;
+  };
+  sight.is_workload = has(makes_pods_annotation) || has(complete_when_annotation);
+  if (read_named_conditions(object, sight)) return sight;
   sight.is_endless = is_endless_kind(sight.kind);
   if (sight.kind == "RayJob") {
     read_ray_job(object, sight);
@@ -128,16 +155,84 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
   return sight;
 }
 
+namespace {
+
+const WorkloadSight* first_of(const std::vector<WorkloadSight>& all, auto is_it) {
+  const auto found = std::find_if(all.begin(), all.end(), is_it);
+  return found == all.end() ? nullptr : &*found;
+}
+
+GangState counted(const RootSight& root, const std::vector<PodSight>& pods) {
+  GangState state;
+  state.care = root.care;
+  const int enough = root.care.care.ready_pods;
+  state.needed_pods = enough > 0 ? enough : root.pods;
+  for (const PodSight& pod : pods) {
+    state.has_live_pods |= pod.is_live();
+    state.ready_pods += pod.phase == "Running" && pod.is_ready ? 1 : 0;
+    state.succeeded_pods += pod.phase == "Succeeded" ? 1 : 0;
+  }
+  return state;
+}
+
+/// Why pods are not ready.
+std::string trouble_of(const std::vector<WorkloadSight>& workloads,
+                       const std::vector<PodSight>& pods) {
+  std::string trouble;
+  for (const PodSight& pod : pods) {
+    if (pod.is_live() && !pod.why.empty()) trouble = about(pod);
+  }
+  for (const WorkloadSight& one : workloads) {
+    if (trouble.empty() && !one.why.empty())
+      trouble = fmt::format("{} {}: {}", one.kind, one.name, one.why);
+  }
+  return trouble;
+}
+
+/// Whether somebody takes an object away, or all of them.
+bool read_losses(const RootSight& root, const std::vector<WorkloadSight>& workloads,
+                 GangState& state) {
+  const auto* deleting = first_of(workloads, [](const auto& one) { return one.is_deleting; });
+  if (root.is_deleting || deleting != nullptr) {
+    const bool is_withdrawn = root.is_deleting && root.care.has_owner;
+    state.phase = is_withdrawn ? GangPhase::Withdrawn : GangPhase::Disrupted;
+    state.reason = fmt::format("{} was deleted by somebody else",
+                               deleting == nullptr || is_withdrawn
+                                   ? "ConfigMap " + root.name
+                                   : fmt::format("{} {}", deleting->kind, deleting->name));
+    return true;
+  }
+  if (workloads.size() < root.workloads) {
+    state.phase = GangPhase::Partial;
+    state.reason = fmt::format("{} of its {} objects are there", workloads.size(), root.workloads);
+    return true;
+  }
+  return false;
+}
+
+/// All that has an end has come to it, and well.
+void succeed(GangState& state, const std::vector<WorkloadSight>& workloads) {
+  const model::ObjectCare& care = state.care.care;
+  state.is_complete = true;
+  state.phase = care.waits_for_pods && state.has_live_pods ? GangPhase::Running  // on hold
+                                                           : GangPhase::Succeeded;
+  const bool stays_as_it_is = care.keep_ended || first_of(workloads, [](const auto& one) {
+                                                   return one.is_endless;
+                                                 }) == nullptr;
+  state.is_ended = !state.has_live_pods && stays_as_it_is;
+}
+
+}  // namespace
+
 GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& all,
                             const std::vector<PodSight>& pods) {
-  GangState state;
-  state.has_live_pods =
-      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_live(); });
+  GangState state = counted(root, pods);
   std::vector<WorkloadSight> workloads = all;
-  std::erase_if(workloads, [](const WorkloadSight& one) { return !one.makes_pods; });
+  std::erase_if(workloads, [](const WorkloadSight& one) { return !one.is_workload; });
   const auto disrupted =
       std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_disrupted; });
-  if (disrupted != pods.end()) {
+  // Whoever says how long fewer pods are borne has others made in their place until then.
+  if (disrupted != pods.end() && !root.care.has_limit()) {
     state.phase = GangPhase::Disrupted;
     state.reason = about(*disrupted);
     return state;
@@ -145,52 +240,28 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
   for (WorkloadSight& one : workloads) {
     if (one.is_silent) one.end = end_of_pods(root, pods);
   }
-  const auto bad = std::find_if(workloads.begin(), workloads.end(),
-                                [](const WorkloadSight& one) { return one.end == End::Failed; });
-  if (bad != workloads.end()) {
+  const auto* bad = first_of(workloads, [](const auto& one) { return one.end == End::Failed; });
+  if (bad != nullptr) {
     fail(state, *bad, pods);
-    state.is_ended = !state.has_live_pods && workloads.size() == 1;
+    const bool have_all_ended =
+        first_of(workloads, [](const auto& one) { return one.end == End::None; }) == nullptr;
+    state.is_ended = !state.has_live_pods &&
+                     (workloads.size() == 1 || (root.care.care.keep_ended && have_all_ended));
     return state;
   }
-  const auto deleting = std::find_if(workloads.begin(), workloads.end(),
-                                     [](const WorkloadSight& one) { return one.is_deleting; });
-  if (root.is_deleting || deleting != workloads.end()) {
-    state.phase = GangPhase::Disrupted;
-    state.reason = fmt::format("{} was deleted by somebody else",
-                               deleting == workloads.end()
-                                   ? "ConfigMap " + root.name
-                                   : fmt::format("{} {}", deleting->kind, deleting->name));
-    return state;
-  }
-  if (workloads.size() < root.workloads) {
-    state.phase = GangPhase::Partial;
-    state.reason = fmt::format("{} of its {} objects are there", workloads.size(), root.workloads);
-    return state;
-  }
-  const bool has_end = std::any_of(workloads.begin(), workloads.end(),
-                                   [](const WorkloadSight& one) { return !one.is_endless; });
+  if (read_losses(root, workloads, state)) return state;
+  const bool has_end =
+      first_of(workloads, [](const auto& one) { return !one.is_endless; }) != nullptr;
   const bool are_done = std::all_of(workloads.begin(), workloads.end(), [](const auto& one) {
     return one.is_endless || one.end == End::Complete;
   });
   if (has_end && are_done) {
-    state.phase = GangPhase::Succeeded;
-    state.is_ended =
-        !state.has_live_pods && std::none_of(workloads.begin(), workloads.end(),
-                                             [](const auto& one) { return one.is_endless; });
+    succeed(state, workloads);
     return state;
   }
-  const auto well = std::count_if(pods.begin(), pods.end(), [](const PodSight& pod) {
-    return pod.phase == "Succeeded" || (pod.phase == "Running" && pod.is_ready);
-  });
-  state.phase = well >= root.pods ? GangPhase::Running : GangPhase::Starting;
-  if (state.phase == GangPhase::Running) return state;
-  for (const PodSight& pod : pods) {
-    if (pod.is_live() && !pod.why.empty()) state.reason = about(pod);
-  }
-  for (const WorkloadSight& one : workloads) {
-    if (state.reason.empty() && !one.why.empty())
-      state.reason = fmt::format("{} {}: {}", one.kind, one.name, one.why);
-  }
+  const bool has_started = root.care.care.starts_when_made || state.has_enough_pods();
+  state.phase = has_started ? GangPhase::Running : GangPhase::Starting;
+  if (!state.has_enough_pods()) state.reason = trouble_of(workloads, pods);
   return state;
 }
 

@@ -4,7 +4,9 @@
 // Kinds with an end (Job, JobSet, RayJob, the training kinds, Pod) decide the outcome: one failed
 // is a failure, all complete is success, and then whatever is left of the list is removed. Kinds
 // without one (Deployment, StatefulSet, RayCluster, LeaderWorkerSet) just run. Of a kind that
-// Muster does not know, the usual conditions count, or else its pods.
+// Muster does not know, the usual conditions count, or else its pods. An object whose list says by
+// which conditions it is complete (complete_when_annotation) is so by these alone, whatever its
+// kind.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -24,7 +26,7 @@ struct WorkloadSight {
   std::uint32_t attempt = 0;
   std::string kind = {};
   std::string name = {};
-  bool makes_pods = true;
+  bool is_workload = true;  // it makes pods, or its list says when it is complete
   bool is_endless = false;  // its kind has no end
   bool is_silent = false;   // nothing in it says how it stands: its pods do
   End end = End::None;

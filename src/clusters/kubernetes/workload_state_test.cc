@@ -139,6 +139,122 @@ TEST(WorkloadState, WhatOthersTakeAwayIsADisruption) {
   EXPECT_THAT(workload_state_of(leaving, {job}, {}).reason, HasSubstr("ConfigMap r was deleted"));
 }
 
+// ---- looked after in their own way
+
+WorkloadSight named(const std::string& kind, const std::string& when, const std::string& status,
+                    const std::string& more = "") {
+  const auto read =
+      kube::parse_yaml("{metadata: {name: n, annotations: {muster.dev/complete-when: '" + when +
+                       "'" + more + "}}, status: " + status + "}");
+  EXPECT_TRUE(read.ok()) << when << status;
+  return workload_sight_of(read->at(0), kind);
+}
+
+TEST(WorkloadSight, ConditionsThatTheListNamesAreTheOnlyOnesThatCount) {
+  const struct {
+    const char* kind;
+    const char* when;
+    std::string status;
+    End end;
+    bool is_endless;
+  } cases[] = {
+      {"Job", "Complete", condition("Complete"), End::Complete, false},
+      {"Job", "complete", condition("Complete"), End::Complete, false},
+      {"Job", " Failed , Complete ", condition("Failed"), End::Complete, false},
+      {"Job", "Complete", condition("Failed"), End::None, false},
+      {"Job", "Complete", condition("Complete", "False"), End::None, false},
+      {"Job", "Compl", condition("Complete"), End::None, false},
+      {"Deployment", "Available", condition("Available"), End::Complete, false},
+      {"Deployment", "Available", "{}", End::None, false},
+      {"Pod", "Ready", "{phase: Failed}", End::None, false},
+      {"Job", "", condition("Complete"), End::None, true},
+  };
+  for (const auto& c : cases) {
+    const WorkloadSight seen = named(c.kind, c.when, c.status);
+    EXPECT_EQ(seen.end, c.end) << c.kind << c.when << c.status;
+    EXPECT_EQ(seen.is_endless, c.is_endless) << c.kind << c.when << c.status;
+    EXPECT_TRUE(seen.is_workload) << "also without pods";
+    EXPECT_FALSE(seen.is_silent);
+  }
+}
+
+TEST(WorkloadState, ObjectsWithoutPodsCountWhenTheirListSaysWhenTheyAreDone) {
+  const auto job = sight("Job", condition("Complete"));
+  const auto claim = named("Claim", "Bound", "{}");
+  EXPECT_EQ(workload_state_of(root(2, 1), {job, claim}, {pod("Succeeded")}).phase,
+            GangPhase::Running);
+  EXPECT_EQ(workload_state_of(root(2, 1), {job, named("Claim", "Bound", condition("Bound"))},
+                              {pod("Succeeded")})
+                .phase,
+            GangPhase::Succeeded);
+  EXPECT_EQ(workload_state_of(root(2, 1), {job}, {}).phase, GangPhase::Partial);
+}
+
+RootSight cared(const model::ObjectCare& care, std::size_t workloads = 1, std::int64_t pods = 2) {
+  RootSight sight = root(workloads, pods);
+  sight.care.care = care;
+  return sight;
+}
+
+TEST(WorkloadState, SoManyPodsAreEnoughAsItsJobSays) {
+  const auto job = sight("Job", "{}");
+  const std::vector<PodSight> one = {pod("Running", true), pod("Pending")};
+  EXPECT_EQ(workload_state_of(cared({}), {job}, one).phase, GangPhase::Starting);
+  EXPECT_EQ(workload_state_of(cared({.ready_pods = 1}), {job}, one).phase, GangPhase::Running);
+  const GangState made = workload_state_of(cared({.starts_when_made = true}), {job}, {});
+  EXPECT_EQ(made.phase, GangPhase::Running);
+  EXPECT_FALSE(made.has_enough_pods());
+  EXPECT_EQ(made.needed_pods, 2);
+  PodSight stuck = pod("Pending");
+  stuck.why = "Unschedulable: no node";
+  EXPECT_EQ(workload_state_of(cared({.starts_when_made = true}), {job}, {stuck}).reason,
+            "pod p: Unschedulable: no node");
+}
+
+TEST(WorkloadState, ALostPodIsBorneWhileItsJobSaysForHowLong) {
+  PodSight evicted = pod("Failed");
+  evicted.is_disrupted = true;
+  const auto job = sight("Job", "{}");
+  EXPECT_EQ(workload_state_of(cared({}), {job}, {evicted}).phase, GangPhase::Disrupted);
+  const GangState borne =
+      workload_state_of(cared({.starts_when_made = true, .ready_pods = 2}), {job}, {evicted});
+  EXPECT_EQ(borne.phase, GangPhase::Running);
+  EXPECT_FALSE(borne.has_enough_pods());
+}
+
+TEST(WorkloadState, CompleteObjectsWaitForTheirPodsWhenTheirJobSaysSo) {
+  const auto server = named("Deployment", "Available", condition("Available"));
+  const std::vector<PodSight> pods = {pod("Running", true), pod("Running", true)};
+  EXPECT_EQ(workload_state_of(cared({}), {server}, pods).phase, GangPhase::Succeeded);
+  const GangState held = workload_state_of(cared({.waits_for_pods = true}), {server}, pods);
+  EXPECT_EQ(held.phase, GangPhase::Running);
+  EXPECT_TRUE(held.is_complete);
+  EXPECT_FALSE(held.is_ended);
+  const GangState over =
+      workload_state_of(cared({.waits_for_pods = true}), {server}, {pod("Succeeded")});
+  EXPECT_EQ(over.phase, GangPhase::Succeeded);
+  EXPECT_TRUE(over.is_ended);
+}
+
+TEST(WorkloadState, WhatIsKeptHasEndedWhenAllOfItHas) {
+  const auto done = sight("Job", condition("Complete"));
+  const auto bad = sight("Job", condition("Failed"));
+  EXPECT_FALSE(workload_state_of(cared({}, 2), {done, bad}, {pod("Failed")}).is_ended);
+  const model::ObjectCare kept{.keep_ended = true};
+  EXPECT_TRUE(workload_state_of(cared(kept, 2), {done, bad}, {pod("Failed")}).is_ended);
+  EXPECT_FALSE(workload_state_of(cared(kept, 2), {done, bad}, {pod("Running")}).is_ended);
+  EXPECT_FALSE(workload_state_of(cared(kept, 2), {sight("Job", "{}"), bad}, {}).is_ended);
+  EXPECT_TRUE(workload_state_of(cared(kept, 2), {done, sight("Deployment", "{}")}, {}).is_ended);
+}
+
+TEST(WorkloadState, ARootThatGoesWithItsOwnerIsNoDisruption) {
+  RootSight leaving = root(1, 1);
+  leaving.is_deleting = true;
+  leaving.care.has_owner = true;
+  EXPECT_EQ(workload_state_of(leaving, {sight("Job", "{}")}, {}).phase, GangPhase::Withdrawn);
+  EXPECT_EQ(workload_state_of(leaving, {}, {}).phase, GangPhase::Withdrawn);
+}
+
 TEST(OverduePods, AreForcedOnlyWhenTheirNodeIsLost) {
   PodSight here = pod("Running");
   here.node = "here";

@@ -79,11 +79,25 @@ class WorkloadWatch::Core {
     for (const kube::Resource& resource : root.kinds) {
       const auto kind = kinds_.find(key_of(resource));
       if (kind == kinds_.end()) return std::nullopt;
-      if (!kind->second->informer->has_synced()) return unknown(*kind->second, resource, pods);
+      if (!kind->second->informer->has_synced())
+        return unknown(root, *kind->second, resource, pods);
       for (const auto& one : kind->second->informer->store().by_index(by_attempt, word_of(attempt)))
         workloads.push_back(*one);
     }
     return workload_state_of(root, workloads, pods);
+  }
+
+  Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const {
+    if (!has_answered_) return Kept::NotKnown;
+    const auto roots = roots_->store().by_index(by_attempt, word_of(attempt));
+    if (roots.empty() || !roots.front()->care.care.keep_ended) return Kept::No;
+    const auto state = state_of(attempt, pods);
+    if (state && state->is_known) return state->is_ended ? Kept::Yes : Kept::No;
+    for (const PodSight& pod : pods) {
+      if (pod.is_live()) return Kept::No;
+    }
+    // Whoever may not watch the objects cannot tell, and they take nothing.
+    return state && !state->reason.empty() ? Kept::Yes : Kept::NotKnown;
   }
 
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& key) const {
@@ -103,9 +117,12 @@ class WorkloadWatch::Core {
     std::string trouble;  // why it cannot be watched
   };
 
-  static GangState unknown(const Kind& kind, const kube::Resource& resource,
+  static GangState unknown(const RootSight& root, const Kind& kind, const kube::Resource& resource,
                            const std::vector<PodSight>& pods) {
     GangState state;
+    state.is_known = false;
+    state.care = root.care;
+    state.needed_pods = 1;  // nobody knows
     state.phase = GangPhase::Starting;
     for (const PodSight& pod : pods) state.has_live_pods |= pod.is_live();
     if (!kind.trouble.empty())
@@ -184,6 +201,10 @@ bool WorkloadWatch::has_answered() const { return core_->has_answered(); }
 std::optional<GangState> WorkloadWatch::state_of(const ports::Attempt& attempt,
                                                  const std::vector<PodSight>& pods) const {
   return core_->state_of(attempt, pods);
+}
+WorkloadWatch::Kept WorkloadWatch::is_kept(const ports::Attempt& attempt,
+                                           const std::vector<PodSight>& pods) const {
+  return core_->is_kept(attempt, pods);
 }
 std::optional<ports::Attempt> WorkloadWatch::owner_of(const std::string& kind,
                                                       const std::string& ns,

@@ -30,6 +30,10 @@ class WorkloadWatch {
   /// None while it is not known, or is no list of objects.
   std::optional<GangState> state_of(const ports::Attempt& attempt,
                                     const std::vector<PodSight>& pods) const;
+  /// Whether the root wants its objects to stay now that they have ended by themselves. Not known
+  /// until all of them are seen.
+  enum class Kept { No, Yes, NotKnown };
+  Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const;
   /// Of an object of a list; none: it is not one of ours, or not known yet.
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& ns,
                                          const std::string& name) const;

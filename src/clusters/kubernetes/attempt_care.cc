@@ -1,0 +1,93 @@
+#include "clusters/kubernetes/attempt_care.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "kube/json.h"
+
+namespace muster::clusters {
+
+namespace {
+
+namespace json = boost::json;
+using model::ReadyGrowth;
+
+constexpr Duration longest = hours(24 * 365);
+
+const char* word_of(ReadyGrowth growth) {
+  switch (growth) {
+    case ReadyGrowth::Linear:
+      return "linear";
+    case ReadyGrowth::Exponential:
+      return "exponential";
+    case ReadyGrowth::None:
+      break;
+  }
+  return "none";
+}
+
+}  // namespace
+
+Duration ready_limit(const model::ObjectCare& care, int requeues, Duration otherwise) {
+  const Duration first = care.ready_within.ms > 0 ? care.ready_within : otherwise;
+  const Duration most = care.ready_within_most.ms > 0 ? care.ready_within_most : longest;
+  Duration limit = first;
+  if (care.ready_growth == ReadyGrowth::None) return limit;
+  for (int i = 1; i < requeues && limit < most; ++i) {
+    if (care.ready_growth == ReadyGrowth::Linear) limit = limit + first;
+    if (care.ready_growth == ReadyGrowth::Exponential) limit = limit + limit;
+  }
+  return std::min(limit, std::max(most, first));
+}
+
+std::string too_few_pods(std::int64_t minimum, std::int64_t running, std::int64_t completed) {
+  return fmt::format(
+      "Insufficient number of Running and Completed pods, minimum={}, running={}, completed={}.",
+      minimum, running, completed);
+}
+
+std::string care_text(const model::ObjectCare& care) {
+  json::object made{{"startsWhenMade", care.starts_when_made},
+                    {"readyPods", care.ready_pods},
+                    {"readyWithinMs", care.ready_within.ms},
+                    {"readyWithinMostMs", care.ready_within_most.ms},
+                    {"readyGrowth", word_of(care.ready_growth)},
+                    {"requeuesMost", care.requeues_most},
+                    {"keepEnded", care.keep_ended},
+                    {"waitsForPods", care.waits_for_pods}};
+  if (care.requeue_pause) made["requeuePauseMs"] = care.requeue_pause->ms;
+  return json::serialize(made);
+}
+
+model::ObjectCare parse_care(std::string_view text) {
+  model::ObjectCare care;
+  if (text.empty()) return care;
+  json::error_code wrong;
+  const json::value read = json::parse(text, wrong);
+  if (wrong || !read.is_object()) return care;
+  const auto number = [&](std::string_view key) {
+    return std::max<std::int64_t>(kube::integer_at(read, {key}), 0);
+  };
+  const auto small = [&](std::string_view key) {
+    return static_cast<int>(std::min<std::int64_t>(number(key), 1'000'000'000));
+  };
+  care.starts_when_made = kube::flag_at(read, {"startsWhenMade"}, false);
+  care.ready_pods = small("readyPods");
+  care.ready_within = Duration{number("readyWithinMs")};
+  care.ready_within_most = Duration{number("readyWithinMostMs")};
+  for (const ReadyGrowth growth : {ReadyGrowth::Linear, ReadyGrowth::Exponential}) {
+    if (kube::text_at(read, {"readyGrowth"}) == word_of(growth)) care.ready_growth = growth;
+  }
+  care.requeues_most = small("requeuesMost");
+  if (kube::find(read, {"requeuePauseMs"}) != nullptr)
+    care.requeue_pause = Duration{number("requeuePauseMs")};
+  care.keep_ended = kube::flag_at(read, {"keepEnded"}, false);
+  care.waits_for_pods = kube::flag_at(read, {"waitsForPods"}, false);
+  return care;
+}
+
+}  // namespace muster::clusters

@@ -1,0 +1,54 @@
+#include "clusters/kubernetes/sight_teller.h"
+
+namespace muster::clusters {
+
+ports::PodCounts pod_counts(const std::vector<PodSight>& pods) {
+  ports::PodCounts counts;
+  for (const PodSight& pod : pods) {
+    if (pod.phase == "Succeeded") {
+      ++counts.succeeded;
+    } else if (pod.phase == "Failed") {
+      ++counts.failed;
+    } else if (pod.is_deleting) {
+      continue;
+    } else if (pod.phase == "Running") {
+      ++counts.running;
+    } else {
+      ++counts.pending;
+    }
+  }
+  return counts;
+}
+
+void SightTeller::follow(const ports::Attempt& attempt) {
+  if (sights_ != nullptr) told_.try_emplace(attempt);
+}
+
+bool SightTeller::follows(const ports::Attempt& attempt, const std::optional<GangState>& state) {
+  if (state && state->care.has_hub) follow(attempt);
+  return told_.contains(attempt);
+}
+
+void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangState>& state,
+                       const std::vector<PodSight>& pods, bool is_made) {
+  const auto at = told_.find(attempt);
+  if (at == told_.end()) return;
+  ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = is_made};
+  sight.pods = pod_counts(pods);
+  if (at->second) sight.is_complete = at->second->is_complete;
+  if (state && state->is_known) {
+    sight.is_complete |= state->is_complete;
+    const bool is_starting =
+        state->phase == GangPhase::Starting || state->phase == GangPhase::Running;
+    if (is_starting) sight.trouble = state->reason;
+  }
+  if (at->second == sight) return;
+  at->second = sight;
+  sights_->seen(sight);
+}
+
+void SightTeller::forget(const std::function<bool(const ports::Attempt&)>& is_over) {
+  std::erase_if(told_, [&](const auto& one) { return is_over(one.first); });
+}
+
+}  // namespace muster::clusters

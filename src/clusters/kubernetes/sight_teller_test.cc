@@ -1,0 +1,71 @@
+#include "clusters/kubernetes/sight_teller.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::clusters {
+namespace {
+
+const ports::Attempt a1{"a", 1};
+
+struct Heard : ports::AttemptSights {
+  void seen(const ports::AttemptSight& sight) override { all.push_back(sight); }
+  std::vector<ports::AttemptSight> all;
+};
+
+PodSight pod(const std::string& phase, bool is_deleting = false) {
+  PodSight sight;
+  sight.phase = phase;
+  sight.is_deleting = is_deleting;
+  return sight;
+}
+
+TEST(SightTeller, PodsThatAreBeingDeletedDoNotCountAsRunning) {
+  EXPECT_EQ(pod_counts({pod("Pending"), pod("Running"), pod("Running", true), pod("Succeeded"),
+                        pod("Failed"), pod("Failed", true), pod("")}),
+            (ports::PodCounts{.pending = 2, .running = 1, .succeeded = 1, .failed = 2}));
+}
+
+TEST(SightTeller, TellsOnlyWhatChangedAndOnlyOfThoseWithAHub) {
+  Heard heard;
+  SightTeller teller("east", &heard);
+  GangState state;
+  state.phase = GangPhase::Starting;
+  state.reason = "pod p: Unschedulable";
+  EXPECT_FALSE(teller.follows(a1, state)) << "nobody waits for it";
+  state.care.has_hub = true;
+  EXPECT_TRUE(teller.follows(a1, state));
+  teller.tell(a1, state, {pod("Pending")}, true);
+  teller.tell(a1, state, {pod("Pending")}, true);
+  ASSERT_EQ(heard.all.size(), 1U);
+  EXPECT_EQ(heard.all[0], (ports::AttemptSight{.attempt = a1,
+                                               .cluster = "east",
+                                               .is_made = true,
+                                               .pods = {.pending = 1},
+                                               .trouble = "pod p: Unschedulable"}));
+  state.phase = GangPhase::Running;
+  state.reason.clear();
+  state.is_complete = true;
+  teller.tell(a1, state, {pod("Running")}, true);
+  ASSERT_EQ(heard.all.size(), 2U);
+  EXPECT_TRUE(heard.all[1].is_complete);
+  EXPECT_EQ(heard.all[1].pods.running, 1);
+
+  teller.tell(a1, std::nullopt, {}, false);  // its root is gone
+  ASSERT_EQ(heard.all.size(), 3U);
+  EXPECT_FALSE(heard.all[2].is_made);
+  EXPECT_TRUE(heard.all[2].is_complete) << "that does not change any more";
+}
+
+TEST(SightTeller, AnAttemptIsFollowedFromItsMakingUntilItIsOver) {
+  Heard heard;
+  SightTeller teller("east", &heard);
+  teller.follow(a1);
+  teller.tell(a1, std::nullopt, {}, false);
+  EXPECT_EQ(heard.all.size(), 1U);
+  teller.forget([](const ports::Attempt&) { return true; });
+  teller.tell(a1, std::nullopt, {}, true);
+  EXPECT_EQ(heard.all.size(), 1U);
+}
+
+}  // namespace
+}  // namespace muster::clusters
