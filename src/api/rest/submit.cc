@@ -107,6 +107,10 @@ Status find_unfit(const Settings& settings, config::Submission& job) {
 /// It answers by itself.
 void hand_on(Backend& backend, const CallPtr& call, Submit submit) {
   for (config::Submission& job : submit.jobs) {
+    if (job.command.hub) {  // whoever names an owner could have others' objects deleted with it
+      call->answer(invalid("hub: is written by the server; drop it"));
+      return;
+    }
     if (const Status fits = find_unfit(*backend.settings(), job); !fits) {
       call->answer(fits.error());
       return;
