@@ -74,7 +74,7 @@ struct Fields<model::ObjectCare> {
     v.field("ready_pods", &Care::ready_pods, "so many pods that are ready are enough; 0: all",
             between(0, 1'000'000));
     v.field("ready_within", &Care::ready_within,
-            "taken back when fewer pods are ready for so long; 0: never");
+            "taken back when fewer pods are ready for so long; 0: the cluster's");
     v.field("ready_within_most", &Care::ready_within_most,
             "ready_within grows up to this; 0: without end");
     v.field("ready_growth", &Care::ready_growth, "how ready_within grows with every requeue");
