@@ -1,0 +1,58 @@
+// The job that an AppWrapper is: its wrapped objects with the labels and names its own controller
+// would give them, the gang of their pods, and how they are looked after. Pure; the same AppWrapper
+// gives the same job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "manifest/amounts.h"
+#include "model/command.h"
+#include "model/job.h"
+#include "model/selector.h"
+#include "work/wrapped/app_wrapper.h"
+
+namespace muster::work {
+
+/// A cluster that a clusterSelector may choose.
+struct SelectableCluster {
+  std::string name;
+  model::Labels labels;
+};
+
+struct WrapOptions {
+  std::string hub = {};    // the cluster that the AppWrapper was read from
+  std::string queue = {};  // of those without the label muster.dev/queue
+  int priority = 0;        // of those that say none
+  bool is_mcad = false;    // totals by MCAD's arithmetic
+  manifest::GpuNaming gpus = {};
+  std::vector<SelectableCluster> clusters = {};
+};
+
+/// What it asks for in all, for its status. Not clamped.
+struct Totals {
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  std::int64_t gpu = 0;
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+struct WrappedJob {
+  model::JobSpec spec = {};  // without id and payload
+  model::Command command = {};
+  model::Labels labels = {};  // of the AppWrapper
+  Totals totals = {};
+  bool makes_pods = true;  // false: nothing in it does, and its one pod stands for none
+  std::vector<std::string> warnings = {};  // those of the AppWrapper among them
+};
+
+/// Fault::Invalid names the field; Fault::Unavailable: no cluster matches its selector now.
+Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options);
+
+/// MCAD's count of what an item asks for: replicas of the object, not the parallelism of Jobs;
+/// containers only, a limit where there is no request; nothing for kinds it does not know.
+Totals mcad_totals(const WrappedItem& item);
+
+}  // namespace muster::work
