@@ -35,7 +35,8 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
   auto sets = manifest::pod_sets_of(*list, {});
   if (!sets) return sets.error();
   job.sets = std::move(*sets);
-  job.name = kube::name_of(list->objects[list->templates[0].object]);
+  const std::size_t first = list->templates[0].object;
+  job.name = kube::name_of(list->objects[first == manifest::no_object ? 0 : first]);
   for (const json::value& object : list->objects) {
     const auto label = [&](std::string_view name) {
       return kube::text_at(object, {"metadata", "labels", name});

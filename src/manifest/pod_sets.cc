@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "kube/json.h"
+#include "manifest/pod_resources.h"
 
 namespace muster::manifest {
 
@@ -30,6 +31,9 @@ std::string_view group_of(const json::value& object) {
   return slash == std::string_view::npos ? "" : version.substr(0, slash);
 }
 
+/// A count that may be multiplied with another one.
+std::int64_t bounded(std::int64_t count) { return std::clamp<std::int64_t>(count, 0, 1 << 30); }
+
 /// Of a Job's spec: as many as run at a time.
 std::int64_t job_pods(const json::value& spec) {
   const std::int64_t parallelism = integer_at(spec, {"parallelism"}, 1);
@@ -43,8 +47,20 @@ class Found {
 
   /// Nothing if the path leads nowhere, or makes no pods.
   void add(std::string set, std::int64_t count, Path path) {
-    if (count > 0 && at(object_, path) != nullptr)
-      templates_.push_back({0, std::move(path), std::move(set), count});
+    if (count <= 0 || at(object_, path) == nullptr) return;
+    PodTemplate& one = templates_.emplace_back();
+    one.path = std::move(path);
+    one.set = std::move(set);
+    one.count = count;
+  }
+  /// Of the set that was added last, if it was: fewer pods will do to begin with.
+  void make_elastic(const std::string& set, std::int64_t least, Path replicas_at,
+                    std::int64_t pods_a_replica) {
+    if (templates_.empty() || templates_.back().set != set) return;
+    PodTemplate& one = templates_.back();
+    one.least = std::min(std::max<std::int64_t>(least, 1), one.count);
+    one.replicas_at = std::move(replicas_at);
+    one.pods_a_replica = pods_a_replica;
   }
   std::vector<PodTemplate> take() { return std::move(templates_); }
 
@@ -59,7 +75,7 @@ void add_job_set(const json::value& object, Found& found) {
     const json::value* spec = kube::find(jobs[i], {"template", "spec"});
     if (spec == nullptr) continue;
     found.add(std::string(text_at(jobs[i], {"name"})),
-              integer_at(jobs[i], {"replicas"}, 1) * job_pods(*spec),
+              bounded(integer_at(jobs[i], {"replicas"}, 1)) * bounded(job_pods(*spec)),
               {"spec", "replicatedJobs", i, "template", "spec", "template"});
   }
 }
@@ -74,14 +90,18 @@ void add_ray(const json::value& object, const Path& to, Found& found) {
   found.add("head", 1, below({"headGroupSpec", "template"}));
   const json::value* cluster = at(object, to);
   if (cluster == nullptr) return;
+  // Ray's autoscaler adds and removes workers between these bounds: the gang is its lower one.
+  const bool scales_itself = kube::flag_at(*cluster, {"enableInTreeAutoscaling"});
   const json::array& groups = items_at(*cluster, {"workerGroupSpecs"});
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (kube::flag_at(groups[i], {"suspend"})) continue;
-    const std::int64_t replicas =
-        integer_at(groups[i], {"replicas"}, integer_at(groups[i], {"minReplicas"}, 0));
-    found.add(std::string(text_at(groups[i], {"groupName"})),
-              replicas * integer_at(groups[i], {"numOfHosts"}, 1),
-              below({"workerGroupSpecs", i, "template"}));
+    const std::string name(text_at(groups[i], {"groupName"}));
+    const std::int64_t hosts = bounded(integer_at(groups[i], {"numOfHosts"}, 1));
+    const std::int64_t least = bounded(integer_at(groups[i], {"minReplicas"}, 0));
+    const std::int64_t replicas = bounded(integer_at(groups[i], {"replicas"}, least));
+    found.add(name, replicas * hosts, below({"workerGroupSpecs", i, "template"}));
+    if (scales_itself)
+      found.make_elastic(name, least * hosts, below({"workerGroupSpecs", i}), hosts);
   }
 }
 
@@ -111,8 +131,9 @@ void add_replica_specs(const json::value& object, std::string_view key, Found& f
 }
 
 void add_leader_workers(const json::value& object, Found& found) {
-  const std::int64_t groups = integer_at(object, {"spec", "replicas"}, 1);
-  const std::int64_t size = integer_at(object, {"spec", "leaderWorkerTemplate", "size"}, 1);
+  const std::int64_t groups = bounded(integer_at(object, {"spec", "replicas"}, 1));
+  const std::int64_t size =
+      bounded(integer_at(object, {"spec", "leaderWorkerTemplate", "size"}, 1));
   const Path worker = {"spec", "leaderWorkerTemplate", "workerTemplate"};
   const Path leader = {"spec", "leaderWorkerTemplate", "leaderTemplate"};
   const bool has_leader = at(object, leader) != nullptr;
@@ -202,9 +223,36 @@ Result<std::vector<PodTemplate>> given_templates(const json::value& object,
       return invalid(fmt::format("{}.path: '{}' does not lead to a pod template with containers",
                                  field, text_at(given[i], {"path"})));
     }
-    if (replicas > 0) templates.push_back({0, std::move(*path), fmt::format("set{}", i), replicas});
+    if (replicas <= 0) continue;
+    PodTemplate& one = templates.emplace_back();
+    one.path = std::move(*path);
+    one.set = fmt::format("set{}", i);
+    one.count = replicas;
   }
   return templates;
+}
+
+/// Whether the resources that were given are those of the templates, one each.
+bool belong(const std::vector<PodResources>& given, const std::vector<PodTemplate>& templates) {
+  return given.size() == templates.size() &&
+         std::equal(given.begin(), given.end(), templates.begin(),
+                    [](const PodResources& pods, const PodTemplate& one) {
+                      return pods.replicas == one.count;
+                    });
+}
+
+/// Sets that have no template, for what was given instead.
+std::vector<PodTemplate> sets_without_template(const std::vector<PodResources>& given) {
+  std::vector<PodTemplate> sets;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].replicas == 0) continue;
+    PodTemplate& one = sets.emplace_back();
+    one.set = fmt::format("pods{}", i);
+    one.count = given[i].replicas;
+    one.requests = given[i].counted();
+    one.has_template = false;
+  }
+  return sets;
 }
 
 class ListReader {
@@ -219,21 +267,17 @@ class ListReader {
       return Ok{};
     }
     const json::value* wrapped = kube::find(item, {"template"});
-    const bool is_wrapped = wrapped != nullptr && kube::find(item, {"kind"}) == nullptr;
-    const json::value& object = is_wrapped ? *wrapped : item;
-    if (Status s = check(object, field); !s) return s;
-    const json::array& given = is_wrapped ? items_at(item, {"podSets"}) : json::array();
-    auto templates = given.empty() ? infer_templates(object) : given_templates(object, given);
-    if (!templates)
-      return invalid(
-          fmt::format("{} ({}): {}", field, title_of(object), templates.error().message));
-    for (PodTemplate& one : *templates) {
-      if (Status s = add(object, std::move(one), field); !s) return s;
+    const bool has_kind = kube::find(item, {"kind"}) != nullptr;
+    const json::value* resources = has_kind ? nullptr : kube::find(item, {"podResources"});
+    std::optional<std::vector<PodResources>> given;
+    if (resources != nullptr) {
+      auto read = read_pod_resources(items_at(item, {"podResources"}), field + ".podResources");
+      if (!read) return read.error();
+      given = std::move(*read);
     }
-    list_.objects.push_back(object);
-    if (list_.objects.size() > objects_max)
-      return invalid(fmt::format("more than {} objects", objects_max));
-    return Ok{};
+    if (wrapped == nullptr && given) return keep_room(*given, field);
+    if (wrapped == nullptr || has_kind) return read_object(item, json::array(), given, field);
+    return read_object(*wrapped, items_at(item, {"podSets"}), given, field);
   }
 
   /// Names of sets are short where there is no doubt: that of the only set, of the object with one
@@ -241,7 +285,8 @@ class ListReader {
   ObjectList take() {
     std::set<std::string> seen;
     for (PodTemplate& one : list_.templates) {
-      const std::string name(kube::name_of(list_.objects[one.object]));
+      const std::string name(one.object == no_object ? ""
+                                                     : kube::name_of(list_.objects[one.object]));
       const auto sets =
           std::count_if(list_.templates.begin(), list_.templates.end(),
                         [&](const PodTemplate& other) { return other.object == one.object; });
@@ -267,15 +312,52 @@ class ListReader {
     return Ok{};
   }
 
-  Status add(const json::value& object, PodTemplate one, const std::string& field) {
-    if (!has_containers(at(object, one.path))) {
-      return invalid(fmt::format("{} ({}): {} has no containers", field, title_of(object),
+  Status read_object(const json::value& object, const json::array& pod_sets,
+                     const std::optional<std::vector<PodResources>>& given,
+                     const std::string& field) {
+    if (Status s = check(object, field); !s) return s;
+    const std::string title = fmt::format("{} ({})", field, title_of(object));
+    auto templates = pod_sets.empty() ? infer_templates(object) : given_templates(object, pod_sets);
+    // Who says what pods there are may wrap what cannot be a gang by itself.
+    if (!templates && given && pod_sets.empty()) templates = std::vector<PodTemplate>();
+    if (!templates) return invalid(fmt::format("{}: {}", title, templates.error().message));
+    const bool are_theirs = given && belong(*given, *templates);
+    for (std::size_t i = 0; i < templates->size(); ++i) {
+      PodTemplate& one = (*templates)[i];
+      if (are_theirs) one.requests = (*given)[i].counted();
+      auto& into = are_theirs || !given ? list_.templates : list_.covered;
+      if (Status s = add(object, std::move(one), title, into); !s) return s;
+    }
+    if (given && !are_theirs) {
+      for (PodTemplate& one : sets_without_template(*given)) {
+        if (Status s = add(object, std::move(one), title, list_.templates); !s) return s;
+      }
+    }
+    list_.objects.push_back(object);
+    if (list_.objects.size() > objects_max)
+      return invalid(fmt::format("more than {} objects", objects_max));
+    return Ok{};
+  }
+
+  Status keep_room(const std::vector<PodResources>& given, const std::string& field) {
+    if (sets_without_template(given).empty())
+      return invalid(field + ".podResources: no pods; give at least one");
+    for (PodTemplate& one : sets_without_template(given)) {
+      one.object = no_object;
+      list_.templates.push_back(std::move(one));
+    }
+    return Ok{};
+  }
+
+  Status add(const json::value& object, PodTemplate one, const std::string& title,
+             std::vector<PodTemplate>& into) {
+    if (one.has_template && !has_containers(at(object, one.path))) {
+      return invalid(fmt::format("{}: {} has no containers", title,
                                  one.path.empty() ? "it" : to_text(one.path)));
     }
-    if (one.count > pods_max)
-      return invalid(fmt::format("{} ({}): more than {} pods", field, title_of(object), pods_max));
+    if (one.count > pods_max) return invalid(fmt::format("{}: more than {} pods", title, pods_max));
     one.object = list_.objects.size();
-    list_.templates.push_back(std::move(one));
+    into.push_back(std::move(one));
     return Ok{};
   }
 
@@ -292,7 +374,7 @@ Result<Path> parse_path(std::string_view text) {
   };
   Path path;
   bool is_first = true;
-  for (std::string_view word : split(text, '.')) {
+  for (std::string_view word : muster::split(text, '.')) {
     const std::size_t bracket = word.find('[');
     const std::string_view key = word.substr(0, bracket);
     if (key.empty() || key.find(']') != std::string_view::npos || (is_first && key != "template"))
@@ -368,6 +450,7 @@ Result<ObjectList> read_objects(const json::value& list) {
     if (Status s = reader.read((*items)[i], fmt::format("objects[{}]", i)); !s) return s.error();
   }
   ObjectList read = reader.take();
+  if (read.objects.empty()) return invalid("objects: none; give at least one");
   if (read.templates.empty()) {
     return invalid(
         "objects: no pods come of them; of kinds that Muster does not know, say where their pod "

@@ -4,16 +4,24 @@
 // A list holds objects, or wrapped ones, {template: OBJECT, podSets: [{path, replicas}]}, as the
 // components of an AppWrapper are written: a path begins with `template`, which is the object, and
 // leads to a pod template: `template.spec.workers[0].template`.
+//
+// A wrapped object may say what its pods need: {template, podResources: [{replicas, requests}]}, as
+// custompodresources do. If these are as many sets of as many pods as the object's templates, each
+// is what the pods of its template need. If not, they count instead of the templates: sets without
+// one. So an empty list means that none of its pods count. An entry with podResources alone keeps
+// room that no object takes.
 #pragma once
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/amounts.h"
 
 namespace muster::manifest {
 
@@ -26,17 +34,26 @@ std::string to_text(const Path& path);
 const boost::json::value* at(const boost::json::value& object, const Path& path);
 boost::json::value* at(boost::json::value& object, const Path& path);
 
+constexpr std::size_t no_object = static_cast<std::size_t>(-1);
+
 /// Pods that are made of one template.
 struct PodTemplate {
-  std::size_t object = 0;  // index in the list
+  std::size_t object = 0;  // index in the list; no_object: room that is kept
   Path path = {};          // to a map with metadata and spec
   std::string set = {};    // unique in the list
   std::int64_t count = 1;
+  std::int64_t least = 0;                // elastic: so many are enough; 0: all of them
+  Path replicas_at = {};                 // elastic: to the map whose `replicas` makes them
+  std::int64_t pods_a_replica = 1;       // elastic
+  std::optional<Amounts> requests = {};  // what a pod needs, whatever its containers say
+  bool has_template = true;              // false: there is no path, see `covered`
 };
 
 struct ObjectList {
   std::vector<boost::json::value> objects = {};
-  std::vector<PodTemplate> templates = {};  // objects in order, and templates of one in order
+  std::vector<PodTemplate> templates = {};  // a set each; objects in order, and those of one too
+  /// Templates of objects whose sets have none: such a set's pods may come of any of these.
+  std::vector<PodTemplate> covered = {};
 };
 
 /// What a kind makes: "Job" of "batch/v1". Objects of kinds without pods, and of unknown ones, make

@@ -145,6 +145,106 @@ TEST(PodSets, WhatIsWrongIsSaidWithItsPlace) {
   for (const auto& c : cases) EXPECT_THAT(sets_of(c.yaml), HasSubstr(c.words)) << c.yaml;
 }
 
+/// "name x count/least cpu gpu", a set each, and how many templates are covered.
+std::string gang_of(const std::string& yaml) {
+  const auto list = read_objects(list_of(replaced(yaml)));
+  if (!list) return list.error().message;
+  const auto sets = pod_sets_of(*list, {});
+  if (!sets) return sets.error().message;
+  std::string text;
+  for (const model::PodSet& set : *sets) {
+    text += fmt::format("{}x{}/{} {}m {}; ", set.name, set.count, set.least(),
+                        set.pod.requests.cpu.v, set.pod.gpu.count);
+  }
+  return text + fmt::format("{} covered", list->covered.size());
+}
+
+TEST(PodSets, AreWhatAWrappedObjectSaysItsPodsNeed) {
+  const std::string job =
+      "template: {apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {parallelism: 2, "
+      "template: POD}}";
+  const struct {
+    std::string yaml;
+    std::string gang;
+  } cases[] = {
+      {"{" + job + "}", "mainx2/2 0m 0; 0 covered"},
+      {"{" + job + ", podResources: [{replicas: 2, requests: {cpu: 1}}]}",
+       "mainx2/2 1000m 0; 0 covered"},
+      // Other pods than its template makes: they count instead.
+      {"{" + job + ", podResources: [{replicas: 3, requests: {cpu: 1}}]}",
+       "mainx3/3 1000m 0; 1 covered"},
+      {"{" + job +
+           ", podResources: [{replicas: 1, requests: {cpu: 1}}, {replicas: 1, requests: {cpu: 0}, "
+           "limits: {cpu: 2, nvidia.com/gpu: 1}}]}",
+       "pods0x1/1 1000m 0; pods1x1/1 2000m 1; 1 covered"},
+      {"{" + job + "}\n---\n{podResources: [{replicas: 1, requests: {cpu: 4}}]}",
+       "nx2/2 0m 0; mainx1/1 4000m 0; 0 covered"},
+      // Kinds that are no gang may be part of one, if none of their pods count.
+      {"{" + job +
+           "}\n---\n{template: {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: "
+           "{template: POD}}, podResources: []}",
+       "mainx2/2 0m 0; 0 covered"},
+      {"{" + job + ", podResources: [{replicas: 1, requests: {cpu: x}}]}",
+       "objects[0].podResources[0].requests.cpu: not a quantity: 'x'"},
+      {"{podResources: [{replicas: 1}]}", "objects: none; give at least one"},
+      {"{podResources: []}", "objects[0].podResources: no pods; give at least one"},
+  };
+  for (const auto& one : cases) EXPECT_EQ(gang_of(one.yaml), one.gang) << one.yaml;
+}
+
+TEST(PodSets, WithoutTemplateStandWhereAllTemplatesOfTheirObjectMay) {
+  const auto list = read_objects(list_of(R"(
+template:
+  apiVersion: ray.io/v1
+  kind: RayCluster
+  metadata: {name: r}
+  spec:
+    headGroupSpec:
+      template:
+        metadata: {labels: {app: ray, part: head}}
+        spec:
+          nodeSelector: {zone: a}
+          tolerations: [{key: gpu, operator: Exists}, {key: head, operator: Exists}]
+          containers: [{name: c}]
+    workerGroupSpecs:
+    - groupName: w
+      replicas: 2
+      template:
+        metadata: {labels: {app: ray}}
+        spec:
+          nodeSelector: {zone: a}
+          tolerations: [{key: gpu, operator: Exists}]
+          containers: [{name: c, ports: [{hostPort: 80}]}]
+podResources: [{replicas: 3, requests: {cpu: 2}}]
+)"));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  const auto sets = pod_sets_of(*list, {});
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  ASSERT_EQ(sets->size(), 1U);
+  const model::PodShape& pod = sets->front().pod;
+  EXPECT_EQ(pod.node_selector, (model::Labels{{"zone", "a"}}));
+  EXPECT_EQ(pod.labels, (model::Labels{{"app", "ray"}}));
+  ASSERT_EQ(pod.tolerations.size(), 1U);
+  EXPECT_EQ(pod.tolerations[0].key, "gpu");
+  EXPECT_TRUE(pod.host_ports.empty());
+}
+
+TEST(PodSets, OfARayClusterThatScalesItselfMayStartWithTheLeast) {
+  const auto ray = [](const std::string& bounds) {
+    return "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: r}, spec: "
+           "{enableInTreeAutoscaling: true, headGroupSpec: {template: POD}, workerGroupSpecs: "
+           "[{groupName: g, " +
+           bounds + ", template: POD}]}}";
+  };
+  EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 2, maxReplicas: 9")),
+            "headx1/1 0m 0; gx4/2 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 2, numOfHosts: 3")),
+            "headx1/1 0m 0; gx12/6 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 0")), "headx1/1 0m 0; gx4/1 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("minReplicas: 2")), "headx1/1 0m 0; gx2/2 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("minReplicas: 0, maxReplicas: 3")), "mainx1/1 0m 0; 0 covered");
+}
+
 TEST(PodSets, PathsReadBackAndWrongOnesAreRefused) {
   for (const char* text : {"template", "template.spec", "template.a[0][12].b", "template.a.b[3]"}) {
     const auto path = parse_path(text);

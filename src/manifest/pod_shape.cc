@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -162,19 +163,78 @@ Result<model::PodShape> pod_shape_of(const json::value& pod, const GpuNaming& na
   return ShapeReader(pod, naming).read();
 }
 
+namespace {
+
+Result<model::PodShape> shape_at(const ObjectList& list, const PodTemplate& one,
+                                 const GpuNaming& naming) {
+  const json::value& object = list.objects[one.object];
+  const json::value* pod = at(object, one.path);
+  MUSTER_CHECK(pod != nullptr, "{} leads nowhere in {}", to_text(one.path), title_of(object));
+  auto shape = pod_shape_of(*pod, naming);
+  if (shape) return shape;
+  return invalid(
+      fmt::format("{}, {}: {}", title_of(object), to_text(one.path), shape.error().message));
+}
+
+void put_requests(const Amounts& amounts, const GpuNaming& naming, model::PodShape& shape) {
+  Split given = split(amounts, naming);
+  shape.requests = std::move(given.resources);
+  shape.gpu.count = given.gpus;
+}
+
+/// What both shapes want. The rest is left to the cluster's own scheduler.
+void keep_common(model::PodShape& shape, const model::PodShape& other) {
+  const auto agree = [](auto& ours, const auto& theirs) {
+    if (ours != theirs) ours.clear();
+  };
+  agree(shape.node_selector, other.node_selector);
+  agree(shape.required_affinity, other.required_affinity);
+  agree(shape.preferred_affinity, other.preferred_affinity);
+  agree(shape.pod_affinity, other.pod_affinity);
+  agree(shape.pod_anti_affinity, other.pod_anti_affinity);
+  agree(shape.spread, other.spread);
+  agree(shape.host_ports, other.host_ports);
+  std::erase_if(shape.labels, [&](const auto& label) {
+    const auto same = other.labels.find(label.first);
+    return same == other.labels.end() || same->second != label.second;
+  });
+  std::erase_if(shape.tolerations, [&](const model::Toleration& one) {
+    return std::find(other.tolerations.begin(), other.tolerations.end(), one) ==
+           other.tolerations.end();
+  });
+}
+
+/// Pods of a set without template stand where those of all templates of their object may.
+Result<model::PodShape> shape_without_template(const ObjectList& list, const PodTemplate& set,
+                                               const GpuNaming& naming) {
+  std::optional<model::PodShape> common;
+  for (const PodTemplate& one : list.covered) {
+    if (one.object != set.object) continue;
+    auto shape = shape_at(list, one, naming);
+    if (!shape) return shape.error();
+    if (common) {
+      keep_common(*common, *shape);
+    } else {
+      common = std::move(*shape);
+    }
+  }
+  if (!common) common.emplace();
+  return std::move(*common);
+}
+
+}  // namespace
+
 Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming) {
   std::vector<model::PodSet> sets;
   for (const PodTemplate& one : list.templates) {
-    const json::value& object = list.objects[one.object];
-    const json::value* pod = at(object, one.path);
-    MUSTER_CHECK(pod != nullptr, "{} leads nowhere in {}", to_text(one.path), title_of(object));
-    auto shape = pod_shape_of(*pod, naming);
-    if (!shape)
-      return invalid(
-          fmt::format("{}, {}: {}", title_of(object), to_text(one.path), shape.error().message));
+    auto shape =
+        one.has_template ? shape_at(list, one, naming) : shape_without_template(list, one, naming);
+    if (!shape) return shape.error();
+    if (one.requests) put_requests(*one.requests, naming, *shape);
     model::PodSet& set = sets.emplace_back();
     set.name = one.set;
     set.count = static_cast<int>(one.count);
+    set.min_count = one.least < one.count ? static_cast<int>(one.least) : 0;
     set.pod = std::move(*shape);
   }
   return sets;

@@ -42,9 +42,15 @@ class ListMaker {
   ListMaker(const ports::Action& action, const model::Command& command,
             const ObjectOptions& options, manifest::ObjectList list)
       : attempt_(action.attempt), command_(command), options_(options), list_(std::move(list)) {
-    for (const model::PodPlace& place : action.pods) nodes_[place.set].insert(place.node);
-    pods_ = static_cast<std::int64_t>(action.pods.size());
-    for (const manifest::PodTemplate& one : list_.templates) makers_.insert(one.object);
+    for (const model::PodPlace& place : action.pods) {
+      nodes_[place.set].insert(place.node);
+      ++placed_[place.set];
+      if (list_.templates[place.set].has_template) ++pods_;
+    }
+    for (const manifest::PodTemplate& one : list_.templates) {
+      if (one.object != manifest::no_object) makers_.insert(one.object);
+    }
+    for (const manifest::PodTemplate& one : list_.covered) pods_ += one.count;
     workloads_ = makers_;
     for (std::size_t i = 0; i < list_.objects.size(); ++i) {
       if (find(list_.objects[i], {"metadata", "annotations", complete_when_annotation}) != nullptr)
@@ -57,8 +63,12 @@ class ListMaker {
     made.root = root();
     for (std::size_t i = 0; i < list_.templates.size(); ++i) {
       const manifest::PodTemplate& one = list_.templates[i];
-      put_into_template(*manifest::at(list_.objects[one.object], one.path), i);
+      if (!one.has_template) continue;
+      const auto set = static_cast<std::uint32_t>(i);
+      put_into_template(one, one.set, nodes_[set]);
+      if (one.least > 0) lower_replicas(one, placed_[set]);
     }
+    for (const manifest::PodTemplate& one : list_.covered) put_into_covered(one);
     for (std::size_t i = 0; i < list_.objects.size(); ++i) {
       json::value& object = list_.objects[i];
       const std::string_view ns = kube::namespace_of(object);
@@ -72,6 +82,8 @@ class ListMaker {
     }
     made.objects = std::move(list_.objects);
     made.templates = std::move(list_.templates);
+    std::erase_if(made.templates, [](const auto& one) { return !one.has_template; });
+    made.templates.insert(made.templates.end(), list_.covered.begin(), list_.covered.end());
     return made;
   }
 
@@ -150,8 +162,30 @@ class ListMaker {
       set_at(object, {"spec", "runPolicy", "suspend"}, false);
   }
 
-  void put_into_template(json::value& pod, std::size_t index) {
-    put_marks(pod, list_.templates[index].set);
+  /// Any pod of its object may stand on any node that was planned for the object.
+  void put_into_covered(const manifest::PodTemplate& covered) {
+    std::string set;
+    std::set<std::string> nodes;
+    for (std::size_t i = 0; i < list_.templates.size(); ++i) {
+      if (list_.templates[i].object != covered.object) continue;
+      if (set.empty()) set = list_.templates[i].set;
+      const std::set<std::string>& of_set = nodes_[static_cast<std::uint32_t>(i)];
+      nodes.insert(of_set.begin(), of_set.end());
+    }
+    put_into_template(covered, set, nodes);
+  }
+
+  /// What scales by itself begins with as many as there was room for.
+  void lower_replicas(const manifest::PodTemplate& one, std::int64_t placed) {
+    json::value* group = manifest::at(list_.objects[one.object], one.replicas_at);
+    if (group == nullptr || placed >= one.count) return;
+    set_at(*group, {"replicas"}, placed / one.pods_a_replica);
+  }
+
+  void put_into_template(const manifest::PodTemplate& into, const std::string& set,
+                         const std::set<std::string>& nodes) {
+    json::value& pod = *manifest::at(list_.objects[into.object], into.path);
+    put_marks(pod, set);
     json::value& spec = pod.at("spec");
     const PodDefaults& defaults = options_.pod;
     const auto put_missing = [&](std::string_view key, const std::string& value) {
@@ -171,8 +205,8 @@ class ListMaker {
     json::array tolerations = items_at(spec, {"tolerations"});
     for (const model::Toleration& one : defaults.tolerations) tolerations.push_back(to_json(one));
     if (!tolerations.empty()) set_at(spec, {"tolerations"}, std::move(tolerations));
-    put_environment(spec, list_.templates[index].set);
-    bind_to_nodes(spec, nodes_[static_cast<std::uint32_t>(index)], options_.binding);
+    put_environment(spec, set);
+    bind_to_nodes(spec, nodes, options_.binding);
   }
 
   /// What a container says itself stays.
@@ -200,6 +234,7 @@ class ListMaker {
   const ObjectOptions& options_;
   manifest::ObjectList list_;
   std::map<std::uint32_t, std::set<std::string>> nodes_;  // by set
+  std::map<std::uint32_t, std::int64_t> placed_;          // pods, by set
   std::set<std::size_t> makers_;                          // objects with templates
   std::set<std::size_t> workloads_;                       // and those that say when they are done
   std::int64_t pods_ = 0;

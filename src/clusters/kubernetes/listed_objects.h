@@ -36,8 +36,8 @@ RootSight root_sight_of(const boost::json::value& config_map);
 struct ListedObjects {
   boost::json::value root = {};  // a ConfigMap
   std::vector<boost::json::value> objects = {};
-  std::vector<bool> is_workload = {};  // of each object: see RootSight
-  std::vector<manifest::PodTemplate> templates = {};
+  std::vector<bool> is_workload = {};                 // of each object: see RootSight
+  std::vector<manifest::PodTemplate> templates = {};  // all that are in them
 };
 
 /// Fault::Invalid if the list does not read, does not belong to the placement, or wants something

@@ -125,6 +125,51 @@ spec:
   EXPECT_EQ(text_at(worker, {"template", "metadata", "labels", "muster.dev/set"}), "w");
 }
 
+TEST(ListedObjects, TemplatesWithoutASetOfTheirOwnGetTheNodesOfTheirObject) {
+  const ListedObjects listed =
+      made(R"(
+template:
+  apiVersion: ray.io/v1
+  kind: RayCluster
+  metadata: {name: ray}
+  spec:
+    headGroupSpec: {template: {spec: {containers: [{name: a}]}}}
+    workerGroupSpecs:
+    - {groupName: w, replicas: 2, template: {spec: {containers: [{name: a}]}}}
+podResources: [{replicas: 1, requests: {cpu: 1}}, {replicas: 1, requests: {cpu: 2}}]
+---
+podResources: [{replicas: 1, requests: {cpu: 1}}]
+)",
+           {{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {2, "n3", "", 0, 0}});
+  ASSERT_EQ(listed.templates.size(), 2U);
+  for (const manifest::PodTemplate& one : listed.templates) {
+    const auto& pod = *manifest::at(listed.objects[one.object], one.path);
+    EXPECT_THAT(boost::json::serialize(*find(pod, {"spec", "affinity"})),
+                HasSubstr(R"("values":["n1","n2"])"));
+    EXPECT_EQ(text_at(pod, {"metadata", "labels", "muster.dev/set"}), "ray-pods0");
+  }
+  EXPECT_EQ(root_sight_of(listed.root).pods, 3);  // what the templates make
+  EXPECT_EQ(root_sight_of(listed.root).workloads, 1U);
+}
+
+TEST(ListedObjects, ARayClusterThatScalesItselfBeginsWithTheWorkersThatWerePlaced) {
+  const ListedObjects listed =
+      made(R"(
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ray}
+spec:
+  enableInTreeAutoscaling: true
+  headGroupSpec: {template: {spec: {containers: [{name: a}]}}}
+  workerGroupSpecs:
+  - {groupName: w, replicas: 4, minReplicas: 1, template: {spec: {containers: [{name: a}]}}}
+)",
+           {{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {1, "n3", "", 0, 0}});
+  const auto& worker = kube::items_at(listed.objects[0], {"spec", "workerGroupSpecs"}).at(0);
+  EXPECT_EQ(kube::integer_at(worker, {"replicas"}), 2);
+  EXPECT_EQ(root_sight_of(listed.root).pods, 3);
+}
+
 TEST(ListedObjects, ANameThatTheServerWouldMakeUpIsTheSameEachTime) {
   constexpr std::string_view pod =
       "{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: [{name: a}]}}";
