@@ -16,24 +16,18 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "manifest/amounts.h"
+#include "manifest/pod_resources.h"
 #include "model/selector.h"
+#include "work/wrapped/grace.h"
 
 namespace muster::work {
 
 enum class Dialect { V1beta1, V1beta2 };
 
+/// The priority of those whose dialect has no field for it.
+constexpr std::string_view priority_label = "muster.dev/priority";
 constexpr std::size_t items_max = 1000;
 constexpr std::size_t bytes_max = std::size_t{3} << 20;  // of all templates, as compact JSON
-
-/// One of an item's custompodresources.
-struct PodResources {
-  std::int64_t replicas = 0;
-  manifest::Amounts requests = {};
-  manifest::Amounts limits = {};
-  /// What a pod counts: a resource without a request, or with one of 0, counts its limit.
-  manifest::Amounts counted() const;
-};
 
 /// One of a component's podSets.
 struct PodSetPath {
@@ -53,8 +47,8 @@ struct PodSetInfo {
 /// A wrapped object: a GenericItem or a component.
 struct WrappedItem {
   std::string field = {};  // of its template: spec.resources.GenericItems[2].generictemplate
-  boost::json::value object = {};  // the template as it was written
-  std::vector<PodResources> pod_resources = {};
+  boost::json::value object = {};                          // the template as it was written
+  std::vector<manifest::PodResources> pod_resources = {};  // custompodresources
   std::vector<PodSetPath> pod_sets = {};
   std::vector<PodSetInfo> pod_set_infos = {};
   std::string completion_status = {};
@@ -86,20 +80,6 @@ struct ClusterPins {
   std::vector<std::string> names = {};  // each once
   model::LabelSelector selector = {};
   bool has_selector() const { return selector != model::LabelSelector(); }
-};
-
-/// Grace periods and exit codes of v1beta2, by annotation.
-struct Grace {
-  Duration admission = minutes(1);
-  Duration warmup = minutes(5);
-  Duration failure = minutes(1);
-  Duration retry_pause = seconds(90);
-  int retry_limit = 3;
-  Duration forceful_deletion = minutes(10);
-  Duration deletion_on_failure{0};
-  Duration success_ttl = hours(7 * 24);
-  std::vector<int> terminal_exit_codes = {};   // of these no retry helps
-  std::vector<int> retryable_exit_codes = {};  // if given, only these are worth one
 };
 
 struct AppWrapper {
@@ -136,8 +116,5 @@ Dialect dialect_of(const boost::json::value& object);
 /// Fault::Invalid names the field: spec.resources.GenericItems[2].generictemplate: .... An item in
 /// another namespace is refused in MCAD's words.
 Result<AppWrapper> read_app_wrapper(const boost::json::value& object);
-
-/// Go's way to write one, which annotations have: "1h30m", "1.5h", "-5s", "0"; no bare numbers.
-Result<Duration> parse_go_duration(std::string_view text);
 
 }  // namespace muster::work
