@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "apps/muster/aw_convert.h"
 #include "apps/muster/bench.h"
 #include "apps/muster/cluster_rbac.h"
 #include "apps/muster/config.h"
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   muster::app::add_serve(app);
   muster::cli::add_commands(app);
   muster::app::add_cluster_rbac(app);
+  muster::app::add_aw_convert(app);
   try {
     app.parse(muster::cli::shielded({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {
