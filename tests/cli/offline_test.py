@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Commands that need no server, as the real binary runs them.
+
+Usage: offline_test.py MUSTER [unittest arguments]
+"""
+import json
+import subprocess
+import sys
+import unittest
+
+BINARY = ""
+OLD = """apiVersion: workload.codeflare.dev/v1beta1
+kind: AppWrapper
+metadata: {name: train}
+spec:
+  priority: 9
+  resources:
+    GenericItems:
+    - replicas: 1
+      completionstatus: Complete,Failed
+      generictemplate:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: j}
+        spec: {template: {spec: {containers: [{name: c, args: ["1", "yes"]}]}}}
+"""
+NEW = """apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata:
+  name: train
+  labels:
+    muster.dev/priority: '9'
+spec:
+  components:
+  - template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata:
+        name: j
+      spec:
+        template:
+          spec:
+            containers:
+            - name: c
+              args:
+              - '1'
+              - 'yes'
+"""
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: plain, labels: {kueue.x-k8s.io/queue-name: team}}
+spec: {suspend: true, template: {spec: {containers: [{name: c}]}}}
+"""
+
+
+class Convert(unittest.TestCase):
+    """muster aw convert"""
+
+    def convert(self, given, *words, code=0):
+        done = subprocess.run([BINARY, "aw", "convert", "-f", "-", *words], input=given, text=True,
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done
+
+    def test_an_app_wrapper_is_printed_in_its_other_version(self):
+        done = self.convert(OLD)
+        self.assertEqual(done.stdout.replace('"', "'"), NEW)
+        self.assertEqual(done.stderr, "AppWrapper train: spec.priority: is the label "
+                                      "muster.dev/priority now\n")
+        back = self.convert(done.stdout, "-o", "json")
+        item = json.loads(back.stdout)["spec"]["resources"]["GenericItems"][0]
+        self.assertEqual(item["completionstatus"], "Complete,Failed")
+
+    def test_plain_objects_are_wrapped_together(self):
+        done = self.convert(JOB + "---\n" + OLD, "--to", "v1beta2", "-o", "json")
+        items = json.loads(done.stdout)["items"]
+        self.assertEqual([one["metadata"]["name"] for one in items], ["train", "plain"])
+        self.assertEqual(items[1]["metadata"]["labels"], {"muster.dev/queue": "team"})
+
+    def test_what_cannot_be_converted_is_said_with_its_field(self):
+        done = self.convert("{apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, "
+                            "metadata: {name: a}, spec: {components: [{}]}}", code=1)
+        self.assertEqual(done.stderr, "muster: -: AppWrapper a: spec.components[0].template: "
+                                      "missing; there is nothing to create\n")
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main()
