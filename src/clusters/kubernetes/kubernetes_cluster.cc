@@ -89,6 +89,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                              .namespaces = namespaces,
                              .server = options_.objects.server,
                              .gpus = options_.gpus,
+                             .is_aggregate = options_.is_aggregate,
                              .silence_max = options_.silence_max,
                              .on_change = [this] { wishes_.wake(); },
                              .others = GangWatch::watches * namespaces.size()});

@@ -66,6 +66,7 @@ struct KubernetesOptions {
                                // of objects.namespaces that a job names
   std::vector<PoolObjects> pools = {};
   GpuNaming gpus = {};
+  bool is_aggregate = false;  // its nodes are told as one; objects.binding is to be none then
   BookOptions book = {};
   Duration silence_max = seconds(15);  // then it is said to be unreachable
   std::size_t queue_most = 65536;      // actions; more are dropped and handed over again later

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "clusters/kubernetes/aggregate_node.h"
 #include "clusters/kubernetes/kept_pod.h"
 #include "kube/informer.h"
 
@@ -102,7 +103,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
       wake();
     };
     on.on_delete = [this](const std::string&, const Node& last) {
-      changes_.put(node_key(last->name), model::NodeGone{options_.cluster, last->name});
+      say_node_gone(last->name);
       wake();
     };
     add_contact(on, with_nodes_);
@@ -155,10 +156,23 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   }
 
   void say_node(const model::NodeSpec& node) {
+    if (options_.is_aggregate) return say_sum([&](AggregateNode& all) { all.put(node); });
     changes_.put(node_key(node.name), model::NodeSeen{options_.cluster, node});
   }
+  void say_node_gone(const std::string& name) {
+    if (options_.is_aggregate) return say_sum([&](AggregateNode& all) { all.remove(name); });
+    changes_.put(node_key(name), model::NodeGone{options_.cluster, name});
+  }
+  template <typename Change>
+  void say_sum(const Change& change) {
+    const std::lock_guard lock(mutex_);
+    change(all_nodes_);
+    changes_.put(node_key(aggregate_name), model::NodeSeen{options_.cluster, all_nodes_.sum()});
+  }
   void say_pod(const KeptPod& pod) {
-    changes_.put(pod_key(pod.uid), model::ForeignPodSeen{options_.cluster, pod.unpacked()});
+    model::ForeignPod seen = pod.unpacked();
+    if (options_.is_aggregate) seen = aggregate_pod(std::move(seen));
+    changes_.put(pod_key(pod.uid), model::ForeignPodSeen{options_.cluster, std::move(seen)});
   }
   void say_pod_gone(const KeptPod& pod) {
     changes_.put(pod_key(pod.uid), model::ForeignPodGone{options_.cluster, pod.uid});
@@ -242,6 +256,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   bool is_reached_ = false;
   bool is_unreachable_ = false;
   std::string problem_;
+  AggregateNode all_nodes_;  // empty unless they are told as one
 
   std::optional<kube::Informer<model::NodeSpec>> nodes_;
   std::optional<kube::Informer<KeptPod>> pods_;

@@ -25,6 +25,7 @@ struct SightOptions {
                                              // another server; "": everywhere
   std::string server = {};  // of several in one namespace, this one; "": there is no other
   GpuNaming gpus = {};
+  bool is_aggregate = false;  // all nodes are told as one
   /// A cluster is said to be unreachable when it has not been heard of for so long; one that never
   /// was, when it has failed for `first_silence_max`.
   Duration silence_max = seconds(15);
