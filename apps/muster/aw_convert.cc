@@ -91,19 +91,10 @@ void convert(const ConvertOptions& options) {
   print(*all, options.format);
 }
 
-CLI::App* aw_command(CLI::App& app) {
-  const auto there =
-      app.get_subcommands([](const CLI::App* one) { return one->get_name() == "aw"; });
-  if (!there.empty()) return there.front();
-  CLI::App* made = app.add_subcommand("aw", "AppWrappers: objects that are queued together");
-  made->require_subcommand(1);
-  return made;
-}
-
 }  // namespace
 
 void add_aw_convert(CLI::App& app) {
-  CLI::App* command = aw_command(app)->add_subcommand(
+  CLI::App* command = app.get_subcommand("aw")->add_subcommand(
       "convert", "Print AppWrappers in their other version, and plain objects as AppWrappers");
   command->footer(
       "Examples:\n"

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "apps/muster/aw_convert.h"
+#include "apps/muster/aw_install.h"
 #include "apps/muster/bench.h"
 #include "apps/muster/cluster_rbac.h"
 #include "apps/muster/config.h"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   muster::cli::add_commands(app);
   muster::app::add_cluster_rbac(app);
   muster::app::add_aw_convert(app);
+  muster::app::add_aw_install(app);
   try {
     app.parse(muster::cli::shielded({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {

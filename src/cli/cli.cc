@@ -24,6 +24,7 @@ void add_commands(CLI::App& app, Host host) {
   add_cluster(app, shared);
   add_node(app, shared);
   add_pool(app, shared);
+  add_aw(app, shared);
   add_token(app, shared);
   add_audit(app, shared);
   add_context(app, shared);

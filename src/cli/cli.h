@@ -26,6 +26,7 @@ void add_queue(CLI::App& app, const SharedHost& host);
 void add_cluster(CLI::App& app, const SharedHost& host);
 void add_node(CLI::App& app, const SharedHost& host);
 void add_pool(CLI::App& app, const SharedHost& host);
+void add_aw(CLI::App& app, const SharedHost& host);  // AppWrappers
 void add_token(CLI::App& app, const SharedHost& host);
 void add_audit(CLI::App& app, const SharedHost& host);
 void add_context(CLI::App& app, const SharedHost& host);

@@ -22,7 +22,9 @@ std::string scores_text(const Session& session, const json::array& scores) {
   return table.to_text(session.layout());
 }
 
-Result<int> explain(Session& session, const std::string& reference) {
+}  // namespace
+
+Result<int> explain_job(Session& session, const std::string& reference) {
   const auto api = session.api();
   if (!api) return api.error();
   const auto job = find_job(**api, reference);
@@ -49,6 +51,8 @@ Result<int> explain(Session& session, const std::string& reference) {
   if (session.is_wide()) session.out(scores_text(session, list(*answer, "scores")));
   return exit_done;
 }
+
+namespace {
 
 Result<int> tell_when(Session& session, const std::vector<std::string>& references) {
   const auto api = session.api();
@@ -78,7 +82,7 @@ void add_explain(CLI::App& app, const SharedHost& host) {
       app.add_subcommand("explain", "Say why a job waits, and what would make it start");
   const auto job = std::make_shared<std::string>();
   why->add_option("JOB", *job, "id, the beginning of one, or a name (the newest)")->required();
-  set_body(*why, host, [job](Session& session) { return explain(session, *job); });
+  set_body(*why, host, [job](Session& session) { return explain_job(session, *job); });
 
   CLI::App* when = app.add_subcommand("when", "Say when jobs will start");
   const auto jobs = std::make_shared<std::vector<std::string>>();

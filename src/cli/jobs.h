@@ -20,6 +20,9 @@ Table job_table(const Session& session, const json::array& jobs);
 /// nothing.
 void print_notes(const Session& session, const json::value& job);
 
+/// Prints why it waits, and what would make it start.
+Result<int> explain_job(Session& session, const std::string& reference);
+
 /// What became of a finished job, as an exit code: its own, or that there was none.
 int exit_code_of_job(const json::value& job);
 /// The code from the job itself, or from its last event if the job does not carry it.

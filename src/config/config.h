@@ -241,6 +241,19 @@ struct Defaults {
   friend bool operator==(const Defaults&, const Defaults&) = default;
 };
 
+/// How AppWrappers are treated where MCAD and Muster differ.
+enum class WrapperProfile { Default, Mcad };
+
+/// AppWrappers of a cluster, the hub, that are taken as jobs.
+struct AppWrappers {
+  std::string cluster;
+  std::string kube_namespace;  // empty: all
+  WrapperProfile profile = WrapperProfile::Default;
+  std::string queue;  // of those that name none; empty: that of defaults
+  bool quota = false;
+  friend bool operator==(const AppWrappers&, const AppWrappers&) = default;
+};
+
 struct Config {
   std::string data_dir = "data";
   std::string listen = "127.0.0.1:8080";
@@ -254,6 +267,7 @@ struct Config {
   std::vector<FleetPool> fleet_pools;
   std::vector<Queue> queues;
   std::vector<QueueTree> trees;
+  std::optional<AppWrappers> appwrappers;
   Scheduling scheduling;
   Retention retention;
   Limits limits;

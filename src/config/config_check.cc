@@ -257,6 +257,17 @@ void check_sources(const Config& config, const Names& clusters, Checks& checks) 
   }
 }
 
+/// The hub's own cluster makes what AppWrappers wrap in their namespaces, which may be any.
+void check_appwrappers(const Config& config, const Names& clusters, Checks& checks) {
+  if (!config.appwrappers) return;
+  const std::string& hub = config.appwrappers->cluster;
+  checks.known(clusters, hub, "appwrappers.cluster", "cluster");
+  for (const Cluster& cluster : config.clusters) {
+    checks.require(cluster.name != hub || cluster.type == ClusterType::Kubernetes,
+                   "appwrappers.cluster", "AppWrappers are in clusters of type kubernetes");
+  }
+}
+
 void check_pools(const Config& config, const Names& clusters, Checks& checks) {
   Names pools;
   for (std::size_t i = 0; i < config.pools.size(); ++i) {
@@ -446,6 +457,7 @@ void check_together(const Config& config, const Node& root, Problems& problems) 
   const Names clusters = check_clusters(config, checks);
   check_sources(config, clusters, checks);
   check_pools(config, clusters, checks);
+  check_appwrappers(config, clusters, checks);
   check_queues(config, checks);
 }
 

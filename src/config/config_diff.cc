@@ -121,6 +121,7 @@ class Differ {
       top.listen = config.listen;
       top.tls = config.tls;
       top.store = without_secrets(config).store;
+      top.appwrappers = config.appwrappers;
       return top;
     };
     for (std::string& text : changes(server(before_), server(after_)))

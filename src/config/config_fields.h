@@ -213,6 +213,27 @@ struct Fields<Defaults> {
 };
 
 template <>
+struct EnumNames<WrapperProfile> {
+  static constexpr std::array<std::pair<std::string_view, WrapperProfile>, 2> names = {
+      {{"default", WrapperProfile::Default}, {"mcad", WrapperProfile::Mcad}}};
+};
+
+template <>
+struct Fields<AppWrappers> {
+  static constexpr std::string_view name = "appwrappers";
+  template <typename V>
+  static void visit(V& v) {
+    v.field("cluster", &AppWrappers::cluster, "the cluster whose AppWrappers are taken as jobs",
+            Rule{.required = true});
+    v.field("namespace", &AppWrappers::kube_namespace, "only of this one; none: of all");
+    v.field("profile", &AppWrappers::profile, "mcad: what MCAD does where it differs");
+    v.field("queue", &AppWrappers::queue, "of AppWrappers that name none", optional_name());
+    v.field("quota", &AppWrappers::quota,
+            "QuotaSubtrees of the cluster are queues, and AppWrappers belong to their nodes");
+  }
+};
+
+template <>
 struct Fields<Config> {
   static constexpr std::string_view name = "config";
   template <typename V>
@@ -229,6 +250,7 @@ struct Fields<Config> {
     v.field("fleet_pools", &Config::fleet_pools, "named lists of pools");
     v.field("queues", &Config::queues, "the quota tree");
     v.field("trees", &Config::trees, "further quota trees");
+    v.field("appwrappers", &Config::appwrappers, "AppWrappers that are taken as jobs");
     v.field("scheduling", &Config::scheduling, "how jobs are ordered and placed");
     v.field("retention", &Config::retention, "how long things are kept");
     v.field("limits", &Config::limits, "how much the server takes");

@@ -124,8 +124,9 @@ TEST(Config, WrongValuesAreNamedWithPlaceAndPath) {
        {"f:1:20: queues[0]: unknown key 'wieght'; did you mean 'weight'?"}},
       {"blah: 1\n",
        {"f:1:1: unknown key 'blah'; the keys here are data_dir, listen, tls, store, clusters, "
-        "cluster_sources, exec_plugins, pools, fleet_pools, queues, trees, scheduling, retention, "
-        "limits, log, defaults"}},
+        "cluster_sources, exec_plugins, pools, fleet_pools, queues, trees, appwrappers, "
+        "scheduling, "
+        "retention, limits, log, defaults"}},
       {"queues:\n- weight: 1\n", {"f:2:3: queues[0]: 'name' is missing"}},
       {"queues:\n- name: a\n  weight: heavy\n",
        {"f:3:11: queues[0].weight: not a whole number: 'heavy'"}},
@@ -282,6 +283,10 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
       {sim + "pools: [{name: p, cluster: z}, {name: p, cluster: s}]",
        {"f:2:28: pools[0].cluster: no cluster 'z'; did you mean 's'?",
         "f:2:39: pools[1].name: 'p' is there twice"}},
+      {sim + "appwrappers: {cluster: z}",
+       {"f:2:24: appwrappers.cluster: no cluster 'z'; did you mean 's'?"}},
+      {sim + "appwrappers: {cluster: s}",
+       {"f:2:24: appwrappers.cluster: AppWrappers are in clusters of type kubernetes"}},
       {sim + "pools: [{name: p, cluster: s}]\nfleet_pools: [{name: p, pools: [pp, p, p]}]",
        {"f:3:22: fleet_pools[0].name: 'p' is there twice",
         "f:3:33: fleet_pools[0].pools[0]: no pool 'pp'; did you mean 'p'?",

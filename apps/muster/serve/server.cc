@@ -89,9 +89,9 @@ Status Server::start() {
   settings_ = settings_of(everything());  // nobody asks yet
   const auto identity = store_->identity();
   if (!identity) return identity.error();
-  fleet_ = std::make_unique<Fleet>(data_dir_,
-                                   Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
-                                   Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_});
+  fleet_ = std::make_unique<Fleet>(
+      data_dir_, Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
+      Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_, appwrappers_.get()});
   const config::Config first = everything();
   if (Status status = fleet_->open(first, accesses_of(first)); !status) return status;
   const Status begun = runner_->start(
@@ -192,6 +192,7 @@ Status Server::open_store() {
 
 void Server::make_runner() {
   events_ = std::make_unique<api::EventHub>(*store_, api::EventHub::Options{});
+  if (config_.appwrappers) appwrappers_ = std::make_unique<api::AppWrapperHub>(hub_of(config_));
   control::RunnerOptions options;
   options.inbox_most = static_cast<std::size_t>(config_.limits.inbox);
   options.requests_most = static_cast<std::size_t>(config_.limits.inbox);
@@ -203,6 +204,7 @@ void Server::make_runner() {
   options.publish = [this](const control::StepReport& report, const sched::World& world,
                            double seconds) {
     events_->publish(report, world);
+    if (appwrappers_) appwrappers_->published(report);
     snapshots_->note(report.sequence);
     for (const model::Event& event : report.events) {
       if (const std::string* job = model::job_of(event.body)) follower_->wake(*job);
@@ -357,6 +359,7 @@ void Server::add_live_routes() {
   api::add_read_routes(router_, *read_parts_);
   api::add_exec_routes(router_, *exec_parts_);
   api::add_admin_routes(router_, *admin_parts_);
+  api::add_appwrapper_routes(router_, appwrappers_.get(), runner_->reads());
   api::add_metrics_route(router_, metrics_);
 }
 
@@ -516,6 +519,7 @@ void Server::stop() {
   if (housekeeper_.joinable()) housekeeper_.join();
   if (cluster_keeper_.joinable()) cluster_keeper_.join();
   if (http_) http_->stop();
+  if (appwrappers_) appwrappers_->stop();
   if (submitter_) submitter_->stop();
   if (runner_) runner_->stop();
   if (snapshots_) snapshots_->stop();

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/appwrapper/hub.h"
+#include "api/appwrapper/routes.h"
 #include "api/log.h"
 #include "api/metrics.h"
 #include "api/rest/admin_routes.h"
@@ -25,6 +27,7 @@
 #include "api/rest/read_routes.h"
 #include "api/rest/workers.h"
 #include "api/timed_store.h"
+#include "apps/muster/serve/appwrappers.h"
 #include "apps/muster/serve/cluster_sources.h"
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
@@ -94,6 +97,7 @@ class Server {
   Status let_stay();
   void add_leaves(const sched::World& world, std::vector<model::EventBody>& events) const;
   Status forget_cluster(const std::string& name);
+  void start_appwrappers(const Accesses& accesses);
   void keep_clusters();
   void keep_clusters_once();
   void take_sighting(const Sighting& seen);
@@ -146,6 +150,7 @@ class Server {
   std::unique_ptr<control::PodTimeline> notes_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
+  std::unique_ptr<api::AppWrapperHub> appwrappers_;  // null: none are taken
   std::unique_ptr<control::Runner> runner_;
   std::unique_ptr<control::Snapshots> snapshots_;
   Time progress_said_;

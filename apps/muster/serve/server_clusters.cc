@@ -236,10 +236,26 @@ void Server::keep_clusters_once() {
   now = everything();
   find_duplicates(now);
   say_health();
+  start_appwrappers(accesses);
   if (fleet_->is_up_to_date(now, accesses_of(now))) return;
   log_.info("clusters: some are reached otherwise than before");
   if (const Status followed = follow_clusters(); !followed)
     log_.warn("clusters: " + followed.error().message);
+}
+
+/// When it is known how the hub is reached.
+void Server::start_appwrappers(const Accesses& accesses) {
+  if (!appwrappers_ || appwrappers_->has_started()) return;
+  const auto access = accesses.find(config_.appwrappers->cluster);
+  if (access == accesses.end() || !access->second) return;
+  const Status started = appwrappers_->start(
+      *access->second, {.store = *store_,
+                        .submitter = *submitter_,
+                        .requests = runner_->requests(),
+                        .reads = runner_->reads(),
+                        .clock = clusters::wall_now,
+                        .say = [this](const std::string& line) { log_.info(line); }});
+  if (!started) log_.warn("appwrappers: " + started.error().message);
 }
 
 void Server::take_sighting(const Sighting& seen) {

@@ -272,7 +272,8 @@ void Submitter::hand_over(Waiting waiting) {
   };
   const auto shared = std::make_shared<Shared>();
   shared->finished = finished_among(waiting.submit);
-  for (std::size_t i = 0; i < waiting.submit.jobs.size(); ++i) shared->ids.push_back(new_id());
+  shared->ids = waiting.submit.ids;
+  while (shared->ids.size() < waiting.submit.jobs.size()) shared->ids.push_back(new_id());
   config::give_ids(waiting.submit.jobs, shared->ids);
   shared->submit = std::move(waiting.submit);
   shared->payloads = std::move(waiting.payloads);
@@ -291,6 +292,10 @@ void Submitter::hand_over(Waiting waiting) {
         return control::Asked{};
       }
     }
+    for (const std::string& id : submit.ids) {
+      shared->repeated = shared->repeated || !world.find_job(id).is_none();
+    }
+    if (shared->repeated) return control::Asked{};
     std::vector<model::JobSpec> specs;
     for (config::Submission& job : submit.jobs) {
       job.spec.user = submit.user;

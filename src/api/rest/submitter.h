@@ -38,6 +38,8 @@ struct Submit {
   std::string key;      // of idempotency; empty: none
   std::string body_hash;
   std::string verb = "submit";  // for the audit
+  /// Given ids, as many as jobs; empty: new ones. A given one that is taken is that job, repeated.
+  std::vector<std::string> ids = {};
 };
 
 struct Submitted {

@@ -53,6 +53,16 @@ Totals totals_of(const model::Gang& gang) {
   return totals;
 }
 
+/// As MCAD fits: against the sum of a cluster's nodes, where GPUs are an amount like any other and
+/// nothing is asked of a single node.
+void flatten(model::PodShape& pod) {
+  model::PodShape flat;
+  flat.requests = std::move(pod.requests);
+  if (pod.gpu.count > 0) flat.requests.extended["nvidia.com/gpu"] += pod.gpu.count;
+  flat.labels = std::move(pod.labels);
+  pod = std::move(flat);
+}
+
 model::ReadyGrowth growth_of(GrowthType growth) {
   switch (growth) {
     case GrowthType::Exponential:
@@ -169,6 +179,10 @@ class JobMaker {
     auto sets = manifest::pod_sets_of(*list, options_.gpus);
     if (!sets) return sets.error();
     job_.spec.gang.sets = std::move(*sets);
+    asked_ = totals_of(job_.spec.gang);
+    if (options_.is_mcad) {
+      for (model::PodSet& set : job_.spec.gang.sets) flatten(set.pod);
+    }
     job_.command.objects = json::serialize(entries);
     return Ok{};
   }
@@ -238,7 +252,7 @@ class JobMaker {
   }
 
   Totals totals() const {
-    if (!options_.is_mcad) return totals_of(job_.spec.gang);
+    if (!options_.is_mcad) return asked_;
     Totals totals;
     for (const WrappedItem& item : wrapper_.items) {
       const Totals one = mcad_totals(item);
@@ -252,6 +266,7 @@ class JobMaker {
   const AppWrapper& wrapper_;
   const WrapOptions& options_;
   bool makes_pods_ = false;
+  Totals asked_;
   WrappedJob job_;
 };
 

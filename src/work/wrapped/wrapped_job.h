@@ -26,7 +26,7 @@ struct WrapOptions {
   std::string hub = {};    // the cluster that the AppWrapper was read from
   std::string queue = {};  // of those without the label muster.dev/queue
   int priority = 0;        // of those that say none
-  bool is_mcad = false;    // totals by MCAD's arithmetic
+  bool is_mcad = false;    // fits against sums, and totals by MCAD's arithmetic
   manifest::GpuNaming gpus = {};
   std::vector<SelectableCluster> clusters = {};
 };

@@ -1,0 +1,93 @@
+#include "apps/muster/aw_install.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "api/appwrapper/install.h"
+#include "kube/client.h"
+#include "kube/kubeconfig.h"
+#include "work/wrapped/crds.h"
+
+namespace muster::app {
+namespace {
+
+constexpr Duration served_within = seconds(30);
+
+struct InstallOptions {
+  std::string kubeconfig;
+  std::string context;
+  bool print = false;
+  bool with_old_group = false;
+};
+
+Result<kube::Access> access_of(const InstallOptions& options) {
+  const auto config =
+      options.kubeconfig.empty()
+          ? kube::load_kubeconfigs([](const char* name) { return std::getenv(name); })
+          : kube::load_kubeconfig(options.kubeconfig);
+  if (!config) return config.error();
+  return kube::access_of(*config, options.context);
+}
+
+std::string_view text_of(api::InstalledCrd::How how) {
+  switch (how) {
+    case api::InstalledCrd::How::Created:
+      return "created";
+    case api::InstalledCrd::How::Changed:
+      return "changed";
+    case api::InstalledCrd::How::AsBefore:
+      break;
+  }
+  return "as before";
+}
+
+Status install(const InstallOptions& options) {
+  const auto access = access_of(options);
+  if (!access) return access.error();
+  const auto client = kube::Client::make(*access);
+  if (!client) return client.error();
+  const auto old_group = options.with_old_group ? api::OldGroup::Always : api::OldGroup::IfThere;
+  return api::install_crds(**client, old_group, served_within, [](const api::InstalledCrd& crd) {
+    fmt::print("{} {}\n", crd.name, text_of(crd.how));
+  });
+}
+
+void run_install(const InstallOptions& options) {
+  if (options.print) {
+    fmt::print("{}", work::appwrapper_crds());
+    return;
+  }
+  const Status done = install(options);
+  if (done) return;
+  fmt::print(stderr, "muster: {}\n", done.error().message);
+  throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_aw_install(CLI::App& app) {
+  CLI::App* aw = app.get_subcommand("aw");
+  CLI::App* command =
+      aw->add_subcommand("install", "Put the definitions of AppWrapper into a cluster");
+  command->footer(
+      "Examples:\n"
+      "  muster aw install --context hub\n"
+      "  muster aw install --print | kubectl apply --server-side -f -\n"
+      "\n"
+      "Definitions that MCAD or its successor left are taken over; their objects stay.");
+  const auto options = std::make_shared<InstallOptions>();
+  command->add_option("--kubeconfig", options->kubeconfig,
+                      "file; none: as kubectl finds it, KUBECONFIG or ~/.kube/config");
+  command->add_option("--context", options->context, "of the file; none: its current one");
+  command->add_flag("--mcad-ibm-com", options->with_old_group,
+                    "AppWrappers of mcad.ibm.com too, for clients of MCAD before 1.35; then\n"
+                    "`kubectl get appwrapper` means those, unless the group is said");
+  command->add_flag("--print", options->print, "print them as YAML instead");
+  command->callback([options] { run_install(*options); });
+}
+
+}  // namespace muster::app

@@ -1,0 +1,11 @@
+// `muster aw install`: what needs no server.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+/// After the commands that speak to a server, of which `aw` is one.
+void add_aw_install(CLI::App& app);
+
+}  // namespace muster::app

@@ -1,0 +1,55 @@
+// What is known of an AppWrapper and of the job it became: all that its status is made of. Plain
+// values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/job_row.h"
+#include "ports/attempt_sights.h"
+#include "work/wrapped/wrapped_job.h"
+
+namespace muster::api {
+
+/// Why its job waits, as the engine said when it was asked.
+struct WrapperWait {
+  enum class Kind { Room, Quota, NoCluster, Held, Turn };
+  Kind kind = Kind::Room;
+  std::string sentence = {};
+  std::optional<Time> expected_start = {};
+  friend bool operator==(const WrapperWait&, const WrapperWait&) = default;
+};
+
+/// What its author asked for, as far as the status repeats it.
+struct WrapperAsk {
+  int priority = 0;
+  int min_available = 0;
+  Duration first_wait{0};      // for its pods, before it is requeued; 0: it is not
+  Duration run_limit{0};       // 0: none
+  bool names_its_end = false;  // an item says what completes it
+  bool is_held = false;        // v1beta2: spec.suspend
+  work::Totals totals = {};
+  friend bool operator==(const WrapperAsk&, const WrapperAsk&) = default;
+};
+
+struct WrapperFacts {
+  WrapperAsk ask = {};
+  bool is_mcad = false;  // the profile
+  bool is_deleting = false;
+  std::string refusal = {};  // it cannot become a job: why
+  std::optional<model::JobRow> row = {};
+  std::optional<WrapperWait> wait = {};  // of a job that waits
+  ports::AttemptSight sight = {};        // of row->attempt; of another one it says nothing
+
+  /// Something was seen of the job's newest attempt.
+  bool is_seen() const { return row && row->attempt > 0 && sight.attempt.number == row->attempt; }
+  /// All objects of the newest attempt were made: seen, or it could not have started.
+  bool is_made() const {
+    return (is_seen() && sight.is_made) || (row && row->started != Time::never());
+  }
+};
+
+}  // namespace muster::api

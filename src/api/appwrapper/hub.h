@@ -1,0 +1,190 @@
+// AppWrappers of a hub cluster, as jobs: each that appears is submitted, each that goes is
+// cancelled, and what becomes of its job is written into its status. The spec and the deletion of a
+// hub object are what its author wants; the journal owns the state; the status is only written, and
+// read once when an AppWrapper is taken over.
+//
+// A job's id is made of the hub's name and the AppWrapper's uid, so that no AppWrapper becomes two
+// jobs, whatever is killed when. What is kept of a waiting AppWrapper is small: its object is read,
+// made into a job and forgotten.
+//
+// Thread contract: start and stop from one thread; published() from the loop's and seen() from the
+// clusters', which only queue. One thread of its own does everything else and waits for nobody, but
+// for the definitions if it is to install them. It must outlive the submitter, the loop and the
+// clusters.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "api/appwrapper/facts.h"
+#include "api/appwrapper/quota_desk.h"
+#include "api/appwrapper/status_writer.h"
+#include "api/appwrapper/wrapper_watch.h"
+#include "api/rest/submitter.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "control/loop.h"
+#include "control/reads.h"
+#include "control/requests.h"
+#include "kube/access.h"
+#include "kube/client.h"
+#include "ports/attempt_sights.h"
+#include "ports/store.h"
+#include "work/wrapped/wrapped_job.h"
+
+namespace muster::api {
+
+struct HubOptions {
+  std::string cluster = {};  // its name
+  std::string ns = {};       // where AppWrappers are looked after; "": everywhere
+  work::WrapOptions wrap = {};
+  bool installs = false;   // the definitions of AppWrapper, first of all
+  bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
+  std::vector<std::string> unfit_clusters = {};  // that make no objects
+  std::string user = "appwrapper";               // of AppWrappers that do not say whose they are
+  StatusPace pace = {};
+  Duration ask_again = seconds(20);  // why a job waits
+};
+
+/// What people see of an AppWrapper in a list.
+struct WrapperRow {
+  WrapperKey key = {};
+  bool is_v1beta2 = false;
+  std::string job = {};
+  std::string state = {};  // or phase
+  std::string queue = {};
+  std::string reason = {};  // why it waits or failed, in a sentence
+  std::string cluster = {};
+  std::uint32_t attempt = 0;
+  int priority = 0;
+  ports::PodCounts pods = {};
+};
+
+class AppWrapperHub : public ports::AttemptSights {
+ public:
+  struct Parts {
+    const ports::Store& store;
+    Submitter& submitter;
+    control::Requests& requests;
+    control::Reads& reads;
+    std::function<Time()> clock;
+    std::function<void(const std::string&)> say;  // a line for the server's log
+  };
+  explicit AppWrapperHub(HubOptions options) : options_(std::move(options)) {}
+  ~AppWrapperHub() override;
+
+  /// Once. Does not wait for the cluster; what was published and seen before is not lost.
+  Status start(const kube::Access& access, Parts parts);
+  bool has_started() const { return client_ != nullptr; }
+  /// Before the parts it was started with stop. What they call afterwards does nothing.
+  void stop();
+
+  void published(const control::StepReport& report);
+  /// Of a namespace, "" for all, in order; `then` is called on the hub's thread. From any thread.
+  void list(const std::string& ns, std::function<void(const std::vector<WrapperRow>&)> then);
+  void seen(const ports::AttemptSight& sight) override;
+
+ private:
+  /// What is known of one AppWrapper.
+  struct Record {
+    std::string job = {};
+    WrapperKey key = {};
+    std::string uid = {};
+    std::int64_t generation = -1;  // of the spec that was read
+    bool is_v1beta2 = false;
+    bool is_gone = false;     // the object
+    bool is_foreign = false;  // somebody else manages it
+    bool is_final = false;    // it ended before the books can tell
+    bool is_submitting = false;
+    WrapperFacts facts = {};
+    // When to ask why it waits.
+    Time ask_at = Time::never();
+    bool is_asking = false;
+  };
+  using Records = std::unordered_map<std::string, Record>;  // by job
+
+  // ---- the thread
+  void work();
+  /// False: it is to end.
+  bool rest(Time until);
+  void do_watched(Time now);
+  void do_events(Time now);
+  void do_sights();
+  void do_answers();
+  WrapperRow row_of(const Record& record) const;
+  /// From any thread: to be done on this one.
+  void answer(std::function<void()> function);
+  void answer_after(Duration wait, std::function<void()> function);
+
+  void ask_identity();
+  void begin();
+  void watch();
+  void quota_changed();
+  /// Into the queues that its labels name. False: one of them is not there, and it waits.
+  bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
+  void put_labels(const Record& record, const model::Labels& labels);
+  std::string prefix_of(WrapperGroup group) const;
+  std::string job_of(const WrapperChange& change) const;
+  void take(const WrapperChange& change, Time now);
+  void take_over(Record& record, const WrapperChange& change, Time now);
+  void take_again(Record& record, const WrapperChange& change);
+  void follow_spec(Record& record, const WrapperChange& change, Time now);
+  void lose(const WrapperChange& change);
+  void cancel(const std::string& job);
+  void cancel_strays(WrapperGroup group);
+  void forget(Records::iterator at);
+
+  void submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
+  void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
+  void request(const std::string& job, const std::string& verb,
+               std::vector<model::EventBody> events);
+  void refuse(Record& record, const std::string& why);
+  void ask_due(Time now);
+  void told(const std::vector<std::string>& jobs,
+            const std::vector<std::optional<WrapperWait>>& waits);
+
+  /// It will not stay as it is: not worth a write yet.
+  static bool is_moving(const Record& record);
+  std::optional<StatusSource> source_of(const std::string& job) const;
+  void touch(const Record& record);
+  void set_ask(Record& record, Time at);
+
+  const HubOptions options_;
+  std::optional<Parts> parts_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<WrapperChange> watched_;  // guarded by mutex_, as all up to is_stopping_
+  std::deque<model::Event> events_;
+  std::map<ports::Attempt, ports::AttemptSight> sights_;
+  std::deque<std::function<void()>> answers_;
+  bool is_stopping_ = false;
+
+  // Of the thread alone.
+  std::string hub_mark_;  // in the ids of its jobs
+  Records records_;
+  std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about
+  bool is_asking_ = false;
+  std::map<std::string, WrapperChange> unplaced_;  // by job: their queues are not there
+
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<StatusWriter> writer_;
+  std::unique_ptr<QuotaDesk> quota_;  // null: no quota
+  std::vector<std::unique_ptr<WrapperWatch>> watches_;
+  std::thread thread_;
+};
+
+}  // namespace muster::api

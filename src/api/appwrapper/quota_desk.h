@@ -1,0 +1,43 @@
+// The quota of MCAD's users: QuotaSubtrees of the hub are kept as queues, and AppWrappers are told
+// which of them they belong to.
+//
+// Threads: one, the hub's; what is watched comes back to it through `later`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/appwrapper/quota_watch.h"
+#include "base/result.h"
+#include "control/requests.h"
+#include "kube/client.h"
+#include "work/wrapped/quota_forest.h"
+
+namespace muster::api {
+
+class QuotaDesk {
+ public:
+  struct Parts {
+    control::Requests& requests;
+    std::function<void(std::function<void()>)> later;  // on the hub's thread
+    std::function<void(Duration, std::function<void()>)> later_after;
+    std::function<void(const std::string&)> say;
+    std::function<void()> on_change;  // there are other queues than before; at first always
+  };
+  QuotaDesk(kube::Client& client, Parts parts);
+
+  /// The queues of an AppWrapper with these labels. NotFound: one of them is not there.
+  Result<work::Designation> designation_of(const model::Labels& labels) const;
+
+ private:
+  void follow();
+  void put_queues(const work::QuotaForest& before);
+
+  const Parts parts_;
+  work::QuotaForest forest_;
+  std::unique_ptr<QuotaWatch> watch_;
+};
+
+}  // namespace muster::api

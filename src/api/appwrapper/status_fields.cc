@@ -1,0 +1,80 @@
+#include "api/appwrapper/status_fields.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "kube/timestamp.h"
+
+namespace muster::api {
+
+namespace {
+
+namespace json = boost::json;
+
+std::string_view word_of(WrapperWait::Kind kind) {
+  switch (kind) {
+    case WrapperWait::Kind::Room:
+      return "InsufficientResources";
+    case WrapperWait::Kind::Quota:
+      return "InsufficientQuota";
+    case WrapperWait::Kind::NoCluster:
+      return "NoCluster";
+    case WrapperWait::Kind::Held:
+      return "Held";
+    case WrapperWait::Kind::Turn:
+      break;
+  }
+  return "NotItsTurn";
+}
+
+bool is_waiting(const WrapperFacts& facts) {
+  const bool is_elsewhere =
+      facts.row && (model::is_active(facts.row->state) || model::is_final(facts.row->state));
+  return facts.wait && !is_elsewhere;
+}
+
+}  // namespace
+
+json::object muster_fields(const WrapperFacts& facts) {
+  json::object fields;
+  if (facts.row) {
+    fields["job"] = facts.row->id;
+    fields["queue"] = facts.row->queue;
+    if (facts.row->attempt > 0) fields["attempt"] = facts.row->attempt;
+    if (!facts.row->cluster.empty() && !model::is_final(facts.row->state) &&
+        model::is_active(facts.row->state))
+      fields["cluster"] = facts.row->cluster;
+  }
+  if (!facts.refusal.empty()) fields["reason"] = "Refused";
+  if (is_waiting(facts)) fields["reason"] = word_of(facts.wait->kind);
+  return fields;
+}
+
+WaitingWords waiting_words(const WrapperFacts& facts) {
+  if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
+  std::string message = facts.wait->sentence;
+  if (facts.wait->expected_start)
+    message += fmt::format("; expected to start about {}",
+                           kube::to_timestamp(*facts.wait->expected_start));
+  return {std::string(word_of(facts.wait->kind)), std::move(message)};
+}
+
+json::object merge_patch(const json::object& from, const json::object& to) {
+  json::object patch;
+  for (const auto& [key, value] : from) {
+    if (!to.contains(key)) patch[key] = nullptr;
+  }
+  for (const auto& [key, value] : to) {
+    const json::value* old = from.if_contains(key);
+    if (old != nullptr && *old == value) continue;
+    if (old != nullptr && old->is_object() && value.is_object()) {
+      patch[key] = merge_patch(old->get_object(), value.get_object());
+    } else {
+      patch[key] = value;
+    }
+  }
+  return patch;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,314 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <string>
+#include <vector>
+
+#include "api/appwrapper/status_fields.h"
+#include "api/appwrapper/status_v1beta1.h"
+#include "api/appwrapper/status_v1beta2.h"
+#include "kube/json.h"
+
+namespace muster::api {
+namespace {
+
+namespace json = boost::json;
+using model::EndWhy;
+using model::JobState;
+
+std::string text(const json::object& from, std::string_view key) {
+  return std::string(kube::text_at(json::value(from), {key}));
+}
+
+/// "Init Queueing/AwaitingHeadOfLine ..."
+std::string conditions(const json::object& status) {
+  std::string line;
+  const json::value whole(status);
+  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
+    const std::string_view reason = kube::text_at(one, {"reason"});
+    if (!line.empty()) line += ' ';
+    line += kube::text_at(one, {"type"});
+    if (!reason.empty()) line += "/" + std::string(reason);
+  }
+  return line;
+}
+
+std::string message(const json::object& status, std::string_view type, std::string_view reason) {
+  const json::value whole(status);
+  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
+    if (kube::text_at(one, {"type"}) == type && kube::text_at(one, {"reason"}) == reason)
+      return std::string(kube::text_at(one, {"message"}));
+  }
+  return "no such condition";
+}
+
+struct Story {
+  WrapperFacts facts;
+  Time now = Time{0} + hours(1);
+  json::object status;
+  bool is_v1beta2 = false;
+
+  Story() {
+    facts.row.emplace();
+    facts.row->id = "aw-1-uid";
+    facts.row->queue = "default";
+    facts.row->pods = 2;
+    facts.ask.priority = 7;
+    facts.ask.totals = {3000, std::int64_t{5} << 30, 1};
+  }
+  json::object& write() {
+    now = now + seconds(1);
+    status = is_v1beta2 ? status_v1beta2(status, facts, now) : status_v1beta1(status, facts, now);
+    return status;
+  }
+  void waits(WrapperWait::Kind kind = WrapperWait::Kind::Room) {
+    facts.row->state = JobState::Waiting;
+    facts.wait = WrapperWait{kind, "waits for room: 1 of 2 pods fit in cluster a", now};
+  }
+  void placed(std::uint32_t attempt = 1) {
+    facts.wait.reset();
+    facts.row->state = JobState::Starting;
+    facts.row->attempt = attempt;
+    facts.row->cluster = "a";
+    facts.row->why = EndWhy::None;
+  }
+  void made(int running = 0) {
+    facts.row->state = JobState::Running;
+    facts.row->started = now;
+    facts.sight.attempt = {facts.row->id, facts.row->attempt};
+    facts.sight.is_made = true;
+    facts.sight.pods = {2 - running, running, 0, 0};
+  }
+};
+
+TEST(StatusV1beta1, OneThatIsNewIsQueueing) {
+  Story story;
+  const json::object& status = story.write();
+  EXPECT_EQ(conditions(status), "Init Queueing/AwaitingHeadOfLine");
+  EXPECT_EQ(text(status, "state"), "Pending");
+  EXPECT_EQ(text(status, "queuejobstate"), "Queueing");
+  EXPECT_EQ(status.at("canrun"), json::value(false)) << "the SDK looks whether it is there";
+  EXPECT_EQ(status.at("filterignore"), json::value(true));
+  EXPECT_EQ(status.at("systempriority"), json::value(7));
+  EXPECT_EQ(text(status, "controllerfirsttimestamp"), "1970-01-01T01:00:01.000000Z");
+  EXPECT_FALSE(status.contains("pending")) << "what is nothing is left out, as Go does";
+}
+
+TEST(StatusV1beta1, OneThatDoesNotFitBacksOffInTheWordsOfTheGuide) {
+  Story story;
+  story.waits();
+  const json::object& status = story.write();
+  EXPECT_EQ(conditions(status),
+            "Init Queueing/AwaitingHeadOfLine HeadOfLine/FrontOfQueue. "
+            "Backoff/AppWrapperNotRunnable. Waiting/InsufficientResources");
+  EXPECT_EQ(message(status, "Backoff", "AppWrapperNotRunnable."),
+            "Insufficient resources to dispatch AppWrapper.");
+  EXPECT_EQ(message(status, "Waiting", "InsufficientResources"),
+            "waits for room: 1 of 2 pods fit in cluster a; expected to start about "
+            "1970-01-01T01:00:00Z");
+  EXPECT_EQ(text(status, "state"), "Pending");
+  EXPECT_EQ(text(status, "queuejobstate"), "Backoff");
+  EXPECT_EQ(text(status, "sender"), "before [backoff] - Rejoining");
+}
+
+TEST(StatusV1beta1, OneOverItsQuotaSaysSo) {
+  Story story;
+  story.waits(WrapperWait::Kind::Quota);
+  EXPECT_EQ(message(story.write(), "Backoff", "quota limit exceeded"),
+            "Insufficient quota and/or resources to dispatch AppWrapper.");
+}
+
+TEST(StatusV1beta1, OneThatFitsIsDispatchedWithTheConditionsOfTheGuide) {
+  Story story;
+  story.placed();
+  story.made(2);
+  const json::object& status = story.write();
+  EXPECT_EQ(conditions(status),
+            "Init Queueing/AwaitingHeadOfLine HeadOfLine/FrontOfQueue. "
+            "Dispatched/AppWrapperRunnable");
+  EXPECT_EQ(text(status, "state"), "Running");
+  EXPECT_EQ(text(status, "queuejobstate"), "Dispatched");
+  EXPECT_EQ(status.at("canrun"), json::value(true));
+  EXPECT_EQ(status.at("running"), json::value(2));
+  EXPECT_EQ(status.at("totalcpu"), json::value(3000));
+  EXPECT_EQ(status.at("totalmemory"), json::value(2147483647)) << "clamped, never overflowed";
+  EXPECT_EQ(text(status.at("muster").as_object(), "cluster"), "a");
+}
+
+TEST(StatusV1beta1, TheSameFactsAddNothing) {
+  Story story;
+  story.waits();
+  const json::object once = story.write();
+  EXPECT_EQ(story.write(), once);
+  story.facts.wait->sentence = "waits for room: 0 of 2 pods fit in cluster a";
+  EXPECT_EQ(story.write(), once) << "numbers of a wait are no reason to write";
+  story.placed();
+  story.made();
+  const json::object out = story.write();
+  EXPECT_EQ(story.write(), out);
+}
+
+TEST(StatusV1beta1, OneWhoseItemsAreCompleteHoldsUntilItsPodsHaveEnded) {
+  Story story;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.sight.is_complete = true;
+  EXPECT_EQ(text(story.write(), "state"), "RunningHoldCompletion");
+  story.facts.row->state = JobState::Succeeded;
+  story.facts.sight.pods = {0, 0, 2, 0};
+  const json::object& status = story.write();
+  EXPECT_EQ(text(status, "state"), "Completed");
+  EXPECT_EQ(status.at("canrun"), json::value(false));
+  EXPECT_EQ(status.at("Succeeded"), json::value(2));
+  EXPECT_EQ(conditions(status),
+            "Init Queueing/AwaitingHeadOfLine HeadOfLine/FrontOfQueue. "
+            "Dispatched/AppWrapperRunnable RunningHoldCompletion/SomeItemsCompleted "
+            "Completed/PodsCompleted");
+  EXPECT_TRUE(is_final_v1beta1(status));
+}
+
+TEST(StatusV1beta1, InTheProfileOfMcadOneThatNamesNoEndRunsOn) {
+  Story story;
+  story.facts.is_mcad = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Succeeded;
+  EXPECT_EQ(text(story.write(), "state"), "Running");
+  story.facts.ask.names_its_end = true;
+  EXPECT_EQ(text(story.write(), "state"), "Completed");
+}
+
+TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
+  Story story;
+  story.facts.ask.min_available = 2;
+  story.facts.ask.first_wait = seconds(60);
+  story.placed();
+  story.made(1);
+  story.write();
+  const std::string why =
+      "Insufficient number of Running and Completed pods, minimum=2, running=1, completed=0.";
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::StartFailed;
+  story.facts.row->reason = why;
+  const json::object back = story.write();
+  EXPECT_EQ(conditions(back),
+            "Init Queueing/AwaitingHeadOfLine HeadOfLine/FrontOfQueue. "
+            "Dispatched/AppWrapperRunnable PreemptCandidate/MinPodsNotRunning "
+            "Backoff/PreemptionTriggered");
+  EXPECT_EQ(message(back, "PreemptCandidate", "MinPodsNotRunning"), why);
+  EXPECT_EQ(message(back, "Backoff", "PreemptionTriggered"), why);
+  EXPECT_EQ(back.at("numberOfRequeueings"), json::value(1));
+  EXPECT_EQ(text(back, "state"), "Pending");
+  EXPECT_FALSE(back.contains("running"));
+  EXPECT_EQ(story.write(), back);
+  story.placed(2);
+  story.made(2);
+  const json::object again = story.write();
+  EXPECT_EQ(text(again, "queuejobstate"), "Dispatched");
+  EXPECT_EQ(again.at("numberOfRequeueings"), json::value(1));
+  EXPECT_EQ(conditions(again), conditions(back)) << "in place, with a new time";
+}
+
+TEST(StatusV1beta1, ARequeueThatNobodySawBetweenTwoWritesIsCounted) {
+  Story story;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.placed(2);
+  story.made(2);
+  const json::object& status = story.write();
+  EXPECT_EQ(status.at("numberOfRequeueings"), json::value(1));
+  EXPECT_EQ(text(status, "queuejobstate"), "Dispatched");
+}
+
+TEST(StatusV1beta1, OneThatRunsStaysAsItWasWhileNothingIsSeenOfItAfterARestart) {
+  Story story;
+  story.placed();
+  story.made(2);
+  const json::object before = story.write();
+  story.facts.sight = {};
+  EXPECT_EQ(story.write(), before);
+}
+
+TEST(StatusV1beta1, OneThatRanTooLongHasFailedForGood) {
+  Story story;
+  story.facts.ask.run_limit = seconds(90);
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Failed;
+  story.facts.row->why = EndWhy::RunLimit;
+  const json::object& status = story.write();
+  EXPECT_EQ(text(status, "state"), "Failed");
+  EXPECT_EQ(message(status, "PreemptCandidate", "DispatchDeadlineExceeded"),
+            "Dispatch deadline exceeded. allowed to run for 90 seconds");
+}
+
+TEST(StatusV1beta1, OneThatCannotBeMadeHasFailed) {
+  Story story;
+  story.facts.row.reset();
+  story.facts.refusal = "ns/name creation failure: spec.resources: nothing is wrapped";
+  const json::object& status = story.write();
+  EXPECT_EQ(text(status, "state"), "Failed");
+  EXPECT_EQ(message(status, "Failed", "ItemCreationFailure."), story.facts.refusal);
+}
+
+TEST(StatusV1beta2, PhasesFollowTheJob) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.waits();
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
+  EXPECT_EQ(conditions(story.status),
+            "QuotaReserved/Suspended ResourcesDeployed/Suspended Waiting/InsufficientResources");
+  story.placed();
+  EXPECT_EQ(text(story.write(), "phase"), "Resuming");
+  story.made();
+  EXPECT_EQ(text(story.write(), "phase"), "Running");
+  EXPECT_EQ(message(story.status, "PodsReady", "InsufficientPodsReady"),
+            "2 pods pending; 0 pods running; 0 pods succeeded");
+  story.made(2);
+  story.write();
+  EXPECT_EQ(message(story.status, "PodsReady", "SufficientPodsReady"),
+            "2 pods running; 0 pods succeeded");
+  story.facts.row->state = JobState::Succeeded;
+  EXPECT_EQ(text(story.write(), "phase"), "Succeeded");
+  EXPECT_TRUE(is_final_v1beta2(story.status));
+}
+
+TEST(StatusV1beta2, OneThatFailedIsResetAndCounted) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::Failure;
+  story.facts.row->failures = 1;
+  story.facts.row->reason = "pod p: exit code 3";
+  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(1));
+  EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "pod p: exit code 3");
+  story.facts.row->state = JobState::Failed;
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+}
+
+TEST(StatusV1beta2, OneThatIsDeletedIsTerminating) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.facts.is_deleting = true;
+  EXPECT_EQ(text(story.write(), "phase"), "Terminating");
+}
+
+TEST(MergePatch, TurnsOneStatusIntoTheOther) {
+  const json::object from = {{"a", 1}, {"b", {{"c", 1}, {"d", 2}}}, {"e", {1, 2}}};
+  const json::object to = {{"b", {{"d", 3}}}, {"e", {1, 2}}, {"f", true}};
+  const json::object patch = merge_patch(from, to);
+  EXPECT_EQ(json::value(patch),
+            json::value({{"a", nullptr}, {"b", {{"c", nullptr}, {"d", 3}}}, {"f", true}}));
+  EXPECT_TRUE(merge_patch(to, to).empty());
+}
+
+}  // namespace
+}  // namespace muster::api

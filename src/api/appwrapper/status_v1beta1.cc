@@ -1,0 +1,338 @@
+#include "api/appwrapper/status_v1beta1.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "api/appwrapper/status_fields.h"
+#include "kube/json.h"
+#include "kube/timestamp.h"
+
+namespace muster::api {
+
+namespace {
+
+namespace json = boost::json;
+using kube::flag_at;
+using kube::integer_at;
+using kube::text_at;
+using model::EndWhy;
+using model::JobState;
+
+/// In the reason of a job that was requeued as often as it may be (clusters/kubernetes).
+constexpr std::string_view requeues_used_up = "times, the most it may be";
+
+enum class Stage { Refused, Queueing, Backoff, HeadOfLine, Dispatched, Holding, Completed, Failed };
+
+Stage stage_of(const WrapperFacts& facts) {
+  if (!facts.refusal.empty()) return Stage::Refused;
+  if (!facts.row) return facts.wait ? Stage::Backoff : Stage::Queueing;
+  switch (facts.row->state) {
+    case JobState::Held:
+    case JobState::Waiting:
+      return facts.wait ? Stage::Backoff : Stage::Queueing;
+    case JobState::Starting:
+    case JobState::Running:
+    case JobState::Stopping:
+      if (!facts.is_made()) return Stage::HeadOfLine;
+      return facts.is_seen() && facts.sight.is_complete ? Stage::Holding : Stage::Dispatched;
+    case JobState::Succeeded:
+      // MCAD never ends an AppWrapper of which no item says when it is complete.
+      return facts.is_mcad && !facts.ask.names_its_end ? Stage::Dispatched : Stage::Completed;
+    case JobState::Failed:
+    case JobState::Cancelled:
+      break;
+  }
+  return Stage::Failed;
+}
+
+std::int64_t clamped(std::int64_t amount) {
+  return std::clamp<std::int64_t>(amount, 0, std::numeric_limits<std::int32_t>::max());
+}
+
+/// What the conditions say of a requeue.
+struct Requeue {
+  std::string_view reason;
+  std::string message;
+};
+
+class Writer {
+ public:
+  Writer(const json::object& before, const WrapperFacts& facts, Time now)
+      : status_(before), facts_(facts), now_(kube::to_micro_timestamp(now)) {
+    if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
+      conditions_ = list->get_array();
+  }
+
+  json::object write() {
+    begin();
+    const Stage stage = stage_of(facts_);
+    tell_requeue(stage);
+    go_to(stage);
+    put_counters(stage);
+    put_muster(stage);
+    status_["conditions"] = std::move(conditions_);
+    return std::move(status_);
+  }
+
+ private:
+  std::string_view shown() const {
+    const json::value* state = status_.if_contains("queuejobstate");
+    return state != nullptr && state->is_string() ? std::string_view(state->get_string()) : "";
+  }
+
+  void begin() {
+    if (!conditions_.empty()) return;
+    status_["controllerfirsttimestamp"] = now_;
+    status_["systempriority"] = facts_.ask.priority;
+    status_["filterignore"] = true;
+    add("Init");
+    queue();
+  }
+
+  void queue() {
+    add("Queueing", "AwaitingHeadOfLine");
+    set("Pending", "Queueing", false, "before worker - setQueueing");
+  }
+
+  /// The list only grows; what is said again with the same reason takes the place of the first.
+  void add(std::string_view type, std::string_view reason = "", std::string_view message = "") {
+    json::object condition;
+    condition["type"] = type;
+    condition["status"] = "True";
+    condition["lastUpdateMicroTime"] = now_;
+    condition["lastTransitionMicroTime"] = now_;
+    if (!reason.empty()) condition["reason"] = reason;
+    if (!message.empty()) condition["message"] = message;
+    const auto same = std::find_if(conditions_.begin(), conditions_.end(), [&](const auto& one) {
+      return text_at(one, {"type"}) == type && text_at(one, {"reason"}) == reason;
+    });
+    if (same == conditions_.end()) {
+      conditions_.push_back(std::move(condition));
+    } else {
+      *same = std::move(condition);
+    }
+  }
+
+  void set(std::string_view state, std::string_view queue_state, bool can_run,
+           std::string_view sender) {
+    status_["state"] = state;
+    status_["queuejobstate"] = queue_state;
+    status_["canrun"] = can_run;
+    status_["sender"] = sender;
+  }
+
+  static std::string_view name_of(Stage stage) {
+    switch (stage) {
+      case Stage::Refused:
+      case Stage::Failed:
+        return "Failed";
+      case Stage::Queueing:
+        return "Queueing";
+      case Stage::Backoff:
+        return "Backoff";
+      case Stage::HeadOfLine:
+        return "HeadOfLine";
+      case Stage::Dispatched:
+        return "Dispatched";
+      case Stage::Holding:
+        return "RunningHoldCompletion";
+      case Stage::Completed:
+        break;
+    }
+    return "Completed";
+  }
+
+  /// An attempt whose objects were made, or that had its turn, is back in the queue.
+  void tell_requeue(Stage stage) {
+    const bool was_out = shown() == "Dispatched" || shown() == "RunningHoldCompletion" ||
+                         shown() == "HeadOfLine" || shown() == "Running";
+    const bool is_back = stage == Stage::Queueing || stage == Stage::Backoff;
+    const bool is_another = facts_.row && integer_at(json::value(status_), {"muster", "attempt"}) <
+                                              static_cast<std::int64_t>(facts_.row->attempt);
+    const bool came_back_and_left = was_out && is_another && !is_back && shown() != "HeadOfLine";
+    if (!was_out || !(is_back || came_back_and_left)) return;
+    const Requeue why = requeue();
+    add("PreemptCandidate", why.reason, why.message);
+    add("Backoff", "PreemptionTriggered", why.message);
+    set("Pending", "Backoff", false, "before [backoff] - Rejoining");
+    status_["numberOfRequeueings"] = integer_at(json::value(status_), {"numberOfRequeueings"}) + 1;
+    if (why.reason == "MinPodsNotRunning" && facts_.ask.first_wait > Duration{0})
+      status_["requeueingTimeInSeconds"] = facts_.ask.first_wait.ms / 1000;
+  }
+
+  Requeue requeue() const {
+    if (!facts_.row) return {"Requeued", ""};
+    const std::string& reason = facts_.row->reason;
+    if (reason.starts_with("Insufficient number of Running")) return {"MinPodsNotRunning", reason};
+    switch (facts_.row->why) {
+      case EndWhy::Priority:
+        return {"PreemptedByPriority", "A job of higher priority needs what it used."};
+      case EndWhy::Reclaim:
+        return {"QuotaReclaimed", "What it had borrowed was given back to its owner."};
+      case EndWhy::Drain:
+        return {"ClusterDrained", "Its cluster is being drained."};
+      default:
+        return {"PodsFailedScheduling", reason};
+    }
+  }
+
+  void go_to(Stage stage) {
+    if (shown() == name_of(stage) && !is_news(stage)) return;
+    switch (stage) {
+      case Stage::Refused:
+        add("Failed", "ItemCreationFailure.", facts_.refusal);
+        return set("Failed", "Failed", false, "before manageQueueJob - afterEtcdDispatching");
+      case Stage::Queueing:
+        return shown() == "Backoff" ? void() : queue();
+      case Stage::Backoff:
+        return back_off();
+      case Stage::HeadOfLine:
+        add("HeadOfLine", "FrontOfQueue.");
+        return set("Pending", "HeadOfLine", true, "before ScheduleNext - setCanRun");
+      case Stage::Dispatched:
+        return dispatch();
+      case Stage::Holding:
+        dispatch();
+        add("RunningHoldCompletion", "SomeItemsCompleted");
+        return set("RunningHoldCompletion", "RunningHoldCompletion", true,
+                   "before [UpdateQueueJobs]  setRunningHoldCompletion");
+      case Stage::Completed:
+        dispatch();
+        add("Completed", "PodsCompleted");
+        return set("Completed", "Completed", false, "before [UpdateQueueJobs] setCompleted");
+      case Stage::Failed:
+        return fail();
+    }
+  }
+
+  /// The same state again, but not the same thing.
+  bool is_news(Stage stage) const {
+    const std::int64_t attempt = integer_at(json::value(status_), {"muster", "attempt"});
+    return stage == Stage::Dispatched && facts_.row &&
+           attempt < static_cast<std::int64_t>(facts_.row->attempt);
+  }
+
+  void back_off() {
+    if (shown() != "HeadOfLine") add("HeadOfLine", "FrontOfQueue.");
+    const bool is_quota = facts_.wait->kind == WrapperWait::Kind::Quota;
+    const bool is_nowhere = facts_.wait->kind == WrapperWait::Kind::NoCluster;
+    if (is_quota) {
+      add("Backoff", "quota limit exceeded",
+          "Insufficient quota and/or resources to dispatch AppWrapper.");
+    } else {
+      add("Backoff", "AppWrapperNotRunnable.",
+          is_nowhere ? "Cannot find a cluster with enough resources to dispatch AppWrapper."
+                     : "Insufficient resources to dispatch AppWrapper.");
+    }
+    set("Pending", "Backoff", false, "before [backoff] - Rejoining");
+  }
+
+  void dispatch() {
+    if (shown() == "Dispatched" && !is_news(Stage::Dispatched)) return;
+    if (shown() == "RunningHoldCompletion") return;
+    if (shown() != "HeadOfLine") add("HeadOfLine", "FrontOfQueue.");
+    add("Dispatched", "AppWrapperRunnable");
+    set("Running", "Dispatched", true, "before manageQueueJob - afterEtcdDispatching");
+  }
+
+  void fail() {
+    const model::JobRow& row = *facts_.row;
+    if (row.why == EndWhy::RunLimit) {
+      add("PreemptCandidate", "DispatchDeadlineExceeded",
+          fmt::format("Dispatch deadline exceeded. allowed to run for {} seconds",
+                      facts_.ask.run_limit.ms / 1000));
+      return set("Failed", "Failed", false,
+                 "before PreemptQueueJobs - CanRun: false -- DispatchDeadlineExceeded");
+    }
+    if (row.why == EndWhy::Cancelled) {
+      add("Deleted", "Cancelled", "The job was cancelled.");
+      return set("Deleted", "Deleted", false, "before muster - cancelled");
+    }
+    if (row.reason.find(requeues_used_up) != std::string::npos) {
+      add("Deleted", "MaxNumRequeuingsReached", row.reason);
+      return set("Deleted", "Deleted", false, "before PreemptQueueJobs - CanRun: false");
+    }
+    const bool was_made = facts_.is_made();
+    if (was_made) dispatch();
+    add("Failed", was_made ? "PodsFailed" : "ItemCreationFailure.", row.reason);
+    set("Failed", "Failed", false, "before manageQueueJob - afterEtcdDispatching");
+  }
+
+  void put_number(std::string_view name, std::int64_t value) {
+    if (value > 0) {
+      status_[name] = clamped(value);
+    } else {
+      status_.erase(name);
+    }
+  }
+
+  /// As Go leaves out what is nothing, but for canrun, which the SDK looks for.
+  void put_counters(Stage stage) {
+    const bool is_out = stage == Stage::Dispatched || stage == Stage::Holding ||
+                        stage == Stage::Completed || stage == Stage::Failed;
+    const ports::PodCounts pods = is_out ? facts_.sight.pods : ports::PodCounts{};
+    const bool is_over = stage == Stage::Completed;
+    if (!is_out || facts_.is_seen()) {  // after a restart what was written is the best there is
+      put_number("pending", is_over ? 0 : pods.pending);
+      put_number("running", is_over ? 0 : pods.running);
+      put_number("failed", pods.failed);
+      put_number("Succeeded", pods.succeeded);
+    }
+    put_number("template", facts_.ask.min_available);
+    put_number("totalcpu", is_out ? facts_.ask.totals.milli_cpu : 0);
+    put_number("totalmemory", is_out ? facts_.ask.totals.memory : 0);
+    put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
+  }
+
+  void put_muster(Stage stage) {
+    status_["muster"] = muster_fields(facts_);
+    const bool waits = stage == Stage::Backoff;
+    const auto ours = std::find_if(conditions_.begin(), conditions_.end(), [](const auto& one) {
+      return text_at(one, {"type"}) == "Waiting";
+    });
+    if (!waits && (ours == conditions_.end() || text_at(*ours, {"status"}) == "False")) return;
+    const WaitingWords words = waiting_words(facts_);
+    json::object condition;
+    if (ours != conditions_.end()) condition = ours->as_object();
+    const std::string_view status = waits ? "True" : "False";
+    const bool is_same = condition.contains("reason") && text_at(condition, {"status"}) == status &&
+                         text_at(condition, {"reason"}) == words.reason;
+    if (is_same) return;  // numbers change all the time: the API has them
+    condition["type"] = "Waiting";
+    condition["status"] = status;
+    condition["reason"] = words.reason;
+    condition["message"] = words.message;
+    condition["lastUpdateMicroTime"] = now_;
+    condition["lastTransitionMicroTime"] = now_;
+    if (ours != conditions_.end()) {
+      *ours = std::move(condition);
+    } else {
+      conditions_.push_back(std::move(condition));
+    }
+  }
+
+  json::object status_;
+  json::array conditions_;
+  const WrapperFacts& facts_;
+  const std::string now_;
+};
+
+}  // namespace
+
+json::object status_v1beta1(const json::object& before, const WrapperFacts& facts, Time now) {
+  return Writer(before, facts, now).write();
+}
+
+bool is_final_v1beta1(const json::object& status) {
+  const auto* state = status.if_contains("state");
+  if (state == nullptr || !state->is_string()) return false;
+  const std::string_view text = state->get_string();
+  return text == "Completed" || text == "Failed" || text == "Deleted";
+}
+
+}  // namespace muster::api

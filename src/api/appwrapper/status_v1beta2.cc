@@ -1,0 +1,236 @@
+#include "api/appwrapper/status_v1beta2.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <cstdint>
+#include <string_view>
+
+#include "api/appwrapper/status_fields.h"
+#include "kube/json.h"
+#include "kube/timestamp.h"
+
+namespace muster::api {
+
+namespace {
+
+namespace json = boost::json;
+using kube::text_at;
+using model::EndWhy;
+using model::JobState;
+
+enum class Phase {
+  Suspended,
+  Resuming,
+  Running,
+  Resetting,
+  Suspending,
+  Succeeded,
+  Failed,
+  Terminating
+};
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::Suspended:
+      return "Suspended";
+    case Phase::Resuming:
+      return "Resuming";
+    case Phase::Running:
+      return "Running";
+    case Phase::Resetting:
+      return "Resetting";
+    case Phase::Suspending:
+      return "Suspending";
+    case Phase::Succeeded:
+      return "Succeeded";
+    case Phase::Failed:
+      return "Failed";
+    case Phase::Terminating:
+      break;
+  }
+  return "Terminating";
+}
+
+Phase phase_of(const WrapperFacts& facts) {
+  if (facts.is_deleting) return Phase::Terminating;
+  if (!facts.refusal.empty()) return Phase::Failed;
+  if (!facts.row) return Phase::Suspended;
+  switch (facts.row->state) {
+    case JobState::Held:
+    case JobState::Waiting:
+      // It failed and pauses before the next try, or it was never out.
+      return facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed
+                 ? Phase::Resetting
+                 : Phase::Suspended;
+    case JobState::Starting:
+      return facts.is_made() ? Phase::Running : Phase::Resuming;
+    case JobState::Running:
+      return Phase::Running;
+    case JobState::Stopping:
+      return Phase::Suspending;
+    case JobState::Succeeded:
+      return Phase::Succeeded;
+    case JobState::Failed:
+    case JobState::Cancelled:
+      break;
+  }
+  return Phase::Failed;
+}
+
+/// One of the map of conditions.
+struct Said {
+  bool is_true = false;
+  std::string_view reason;
+  std::string message;
+};
+
+class Writer {
+ public:
+  Writer(const json::object& before, const WrapperFacts& facts, Time now)
+      : status_(before), facts_(facts), now_(kube::to_timestamp(now)) {
+    if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
+      conditions_ = list->get_array();
+  }
+
+  json::object write() {
+    const Phase phase = phase_of(facts_);
+    status_["phase"] = name_of(phase);
+    if (facts_.row && facts_.row->failures > 0) {
+      status_["resettingCount"] = facts_.row->failures;
+    } else {
+      status_.erase("resettingCount");
+    }
+    put_resources(phase);
+    put_pods(phase);
+    put_health(phase);
+    put_waiting(phase);
+    status_["conditions"] = std::move(conditions_);
+    status_["muster"] = muster_fields(facts_);
+    return std::move(status_);
+  }
+
+ private:
+  void say(std::string_view type, const Said& said) {
+    const auto same = std::find_if(conditions_.begin(), conditions_.end(),
+                                   [&](const auto& one) { return text_at(one, {"type"}) == type; });
+    const std::string_view status = said.is_true ? "True" : "False";
+    const bool is_known = same != conditions_.end();
+    if (is_known && text_at(*same, {"status"}) == status &&
+        text_at(*same, {"reason"}) == said.reason)
+      return;  // numbers in a message change all the time: the API has them
+    json::object condition;
+    condition["type"] = type;
+    condition["status"] = status;
+    condition["reason"] = said.reason;
+    condition["message"] = said.message;
+    const bool is_turn = !is_known || text_at(*same, {"status"}) != status;
+    condition["lastTransitionTime"] =
+        is_turn ? json::value(now_) : same->as_object()["lastTransitionTime"];
+    if (is_known) {
+      *same = std::move(condition);
+    } else {
+      conditions_.push_back(std::move(condition));
+    }
+  }
+  bool has(std::string_view type) const {
+    return std::any_of(conditions_.begin(), conditions_.end(),
+                       [&](const auto& one) { return text_at(one, {"type"}) == type; });
+  }
+
+  void put_resources(Phase phase) {
+    switch (phase) {
+      case Phase::Suspended:
+        say("QuotaReserved", {false, "Suspended", "Suspend is true"});
+        return say("ResourcesDeployed", {false, "Suspended", "Suspend is true"});
+      case Phase::Resuming:
+      case Phase::Running:
+        say("QuotaReserved", {true, "Resuming", "Suspend is false"});
+        return say("ResourcesDeployed", {true, "Resuming", "Suspend is false"});
+      case Phase::Resetting:
+        say("QuotaReserved", {true, "Resetting", facts_.row->reason});
+        return say("ResourcesDeployed", {false, "Resetting", facts_.row->reason});
+      case Phase::Suspending:
+        return say("ResourcesDeployed", {true, "Suspending", why_stopped()});
+      case Phase::Succeeded:
+        say("QuotaReserved", {false, "Succeeded", "All pods succeeded"});
+        return say("ResourcesDeployed", {true, "Succeeded", "All pods succeeded"});
+      case Phase::Failed:
+        say("QuotaReserved", {false, "Failed", failure()});
+        return say("ResourcesDeployed", {false, "Failed", failure()});
+      case Phase::Terminating:
+        say("DeletingResources", {true, "Terminating", "The AppWrapper was deleted"});
+        return;
+    }
+  }
+
+  void put_pods(Phase phase) {
+    if (phase != Phase::Running) {
+      if (has("PodsReady") && phase != Phase::Succeeded)
+        say("PodsReady", {false, "InsufficientPodsReady", "No pods are wanted now"});
+      return;
+    }
+    if (!facts_.is_seen()) return;  // after a restart what was written is the best there is
+    const ports::PodCounts& pods = facts_.sight.pods;
+    const bool is_ready =
+        pods.running + pods.succeeded >= static_cast<std::int64_t>(facts_.row->pods);
+    if (is_ready) {
+      say("PodsReady",
+          {true, "SufficientPodsReady",
+           fmt::format("{} pods running; {} pods succeeded", pods.running, pods.succeeded)});
+    } else {
+      say("PodsReady", {false, "InsufficientPodsReady",
+                        fmt::format("{} pods pending; {} pods running; {} pods succeeded",
+                                    pods.pending, pods.running, pods.succeeded)});
+    }
+  }
+
+  void put_health(Phase phase) {
+    if (phase == Phase::Running || phase == Phase::Succeeded) {
+      if (has("Unhealthy")) say("Unhealthy", {false, "Healthy", "It runs again"});
+      return;
+    }
+    if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
+    if (phase != Phase::Failed && phase != Phase::Resetting) return;
+    const bool is_start = facts_.row->why == EndWhy::StartFailed;
+    say("Unhealthy",
+        {true, is_start ? "InsufficientPodsReady" : "FoundFailedPods", facts_.row->reason});
+  }
+
+  void put_waiting(Phase phase) {
+    const bool waits = phase == Phase::Suspended && facts_.wait;
+    if (!waits && !has("Waiting")) return;
+    const WaitingWords words = waiting_words(facts_);
+    say("Waiting", {waits, words.reason, words.message});
+  }
+
+  std::string why_stopped() const {
+    return fmt::format("The job is being stopped: {}", model::to_text(facts_.row->why));
+  }
+  std::string failure() const {
+    if (!facts_.refusal.empty()) return facts_.refusal;
+    if (!facts_.row->reason.empty()) return facts_.row->reason;
+    return std::string(model::to_text(facts_.row->why));
+  }
+
+  json::object status_;
+  json::array conditions_;
+  const WrapperFacts& facts_;
+  const std::string now_;
+};
+
+}  // namespace
+
+json::object status_v1beta2(const json::object& before, const WrapperFacts& facts, Time now) {
+  return Writer(before, facts, now).write();
+}
+
+bool is_final_v1beta2(const json::object& status) {
+  const auto* phase = status.if_contains("phase");
+  if (phase == nullptr || !phase->is_string()) return false;
+  const std::string_view text = phase->get_string();
+  return text == "Succeeded" || text == "Failed";
+}
+
+}  // namespace muster::api

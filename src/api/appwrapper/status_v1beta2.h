@@ -1,0 +1,19 @@
+// The status of an AppWrapper v1beta2: phases and conditions of its controller, where Muster takes
+// the place of Kueue: a job that waits is Suspended. Pure; the same facts add nothing.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <vector>
+
+#include "api/appwrapper/facts.h"
+#include "base/time.h"
+
+namespace muster::api {
+
+boost::json::object status_v1beta2(const boost::json::object& before, const WrapperFacts& facts,
+                                   Time now);
+
+/// Succeeded, or Failed for good.
+bool is_final_v1beta2(const boost::json::object& status);
+
+}  // namespace muster::api

@@ -1,0 +1,53 @@
+// One watch on AppWrappers: what appears, changes and goes, told as it comes. Nothing is kept but
+// which ones are there.
+//
+// Threads: on_change and on_synced are called on the client's I/O thread and must only queue.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <compare>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+
+namespace muster::api {
+
+/// AppWrappers are served under two groups: those of MCAD's first years are another resource.
+enum class WrapperGroup { Workload, McadIbm };
+kube::Resource appwrappers(WrapperGroup group);
+
+struct WrapperKey {
+  WrapperGroup group = WrapperGroup::Workload;
+  std::string ns = {};
+  std::string name = {};
+  friend auto operator<=>(const WrapperKey&, const WrapperKey&) = default;
+};
+
+struct WrapperChange {
+  WrapperKey key = {};
+  std::string uid = {};
+  /// Null: it is gone.
+  std::shared_ptr<const boost::json::value> object = {};
+};
+
+class WrapperWatch {
+ public:
+  struct Handlers {
+    std::function<void(WrapperChange)> on_change;
+    std::function<void()> on_synced;  // all there was is told, or there is no such resource
+    std::function<void(const std::string&)> on_failure;  // "" when it is over
+  };
+  /// The client must outlive it.
+  WrapperWatch(kube::Client& client, WrapperGroup group, const std::string& ns, Handlers handlers);
+  ~WrapperWatch();
+
+ private:
+  class Sink;
+  std::shared_ptr<Sink> sink_;
+  std::unique_ptr<kube::Reflector> reflector_;
+};
+
+}  // namespace muster::api

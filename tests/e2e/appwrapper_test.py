@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""AppWrappers on a real Kubernetes: what MCAD's users do with kubectl, and what they see.
+
+Usage: appwrapper_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+
+Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+import muster_test
+from binaries import KUBERNETES, Missing, find_binaries
+from control_plane import ControlPlane
+from muster_server import Server
+
+CLUSTER = None
+KUBECTL = ""
+GROUP = "/apis/workload.codeflare.dev/v1beta1"
+
+
+def job(name, command="true", pods=2, cpu="1", **more):
+    """A Job, as an item of an AppWrapper."""
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"parallelism": pods, "completions": pods, "backoffLimit": 0,
+                     "template": {"spec": {"restartPolicy": "Never", "containers": [
+                         {"name": "main", "image": "example.com/tool:1", "command": [command],
+                          "resources": {"requests": {"cpu": cpu}}}]}}, **more}}
+
+
+def wrapper(name, *items, **spec):
+    """v1beta1. An item is an object, or (object, what GenericItems have beside it)."""
+    generic = []
+    for item in items:
+        template, beside = item if isinstance(item, tuple) else (item, {})
+        generic.append({"replicas": 1, **beside, "generictemplate": template})
+    return {"apiVersion": "workload.codeflare.dev/v1beta1", "kind": "AppWrapper",
+            "metadata": {"name": name}, "spec": {"resources": {"GenericItems": generic}, **spec}}
+
+
+def components(name, *templates, **spec):
+    """v1beta2."""
+    return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
+            "metadata": {"name": name},
+            "spec": {"components": [{"template": one} for one in templates], **spec}}
+
+
+class WithHub(unittest.TestCase):
+    """Each test has a namespace, a node and a server of its own, which takes its AppWrappers."""
+    profile = "default"
+
+    def setUp(self):
+        made = CLUSTER.create("/api/v1/namespaces", {
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "aw-"}})
+        self.namespace = made["metadata"]["name"]
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
+        self.server = Server(muster_test.BINARY, f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
+   namespace: {self.namespace}}}
+appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}}}
+""")
+        self.addCleanup(self.server.close)
+        self.server.start()
+
+    def kubectl(self, *words, stdin=None, code=0):
+        done = subprocess.run(
+            [KUBECTL, "--kubeconfig", CLUSTER.file("admin.kubeconfig"), "-n", self.namespace,
+             *words], input=stdin, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done.stdout + done.stderr
+
+    def create(self, *objects):
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        return self.kubectl("create", "-f", "-", stdin=json.dumps(listed))
+
+    def get(self, name, kind="appwrapper"):
+        return json.loads(self.kubectl("get", kind, name, "-o", "json"))
+
+    def status(self, name):
+        return self.get(name).get("status", {})
+
+    def names(self, kind):
+        return sorted(self.kubectl("get", kind, "-o", "name").split())
+
+    def wait(self, what, condition, wait_s=60):
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.1)
+        log = [line for line in self.server.log().split("\n") if " info request " not in line]
+        seen = self.kubectl("get", "appwrappers,jobs,pods", "-o", "yaml")
+        self.fail("\n".join([f"{what}: not within {wait_s} s", seen[-6000:], *log[-40:]]))
+
+    def wait_state(self, name, *states, wait_s=60):
+        self.wait(f"{name} in {states}", lambda: self.status(name).get("state") in states, wait_s)
+
+    def waiting_jobs(self):
+        status, page, _ = self.server.api("GET", "/jobs?state=Waiting")
+        self.assertEqual(status, 200, page)
+        return page["jobs"]
+
+    def conditions(self, name):
+        return [(one["type"], one.get("reason", "")) for one in
+                self.status(name).get("conditions", []) if one["type"] != "Waiting"]
+
+
+class Mcad(WithHub):
+    """v1beta1, as MCAD's users know it."""
+
+    def test_a_wrapped_job_is_dispatched_with_the_conditions_of_the_guide_and_completes(self):
+        self.create(wrapper("one", (job("one", "true"), {"completionstatus": "Complete"})))
+        self.wait_state("one", "Completed")
+        self.assertEqual(self.conditions("one"), [
+            ("Init", ""), ("Queueing", "AwaitingHeadOfLine"), ("HeadOfLine", "FrontOfQueue."),
+            ("Dispatched", "AppWrapperRunnable"), ("Completed", "PodsCompleted")])
+        status = self.status("one")
+        self.assertIs(status["canrun"], False)
+        self.assertEqual(status["Succeeded"], 2, status)
+        self.assertEqual(self.names("jobs"), ["job.batch/one"], "it stays until its owner goes")
+        self.kubectl("delete", "appwrapper", "one")
+        self.wait("the Job is gone", lambda: not self.names("jobs"))
+
+    def test_what_it_wraps_carries_mcads_labels_and_is_owned_by_it(self):
+        self.create(wrapper("tags", job("tagged", "sleep")))
+        self.wait_state("tags", "Running")
+        labels = self.get("tagged", "job")["metadata"]["labels"]
+        self.assertEqual(labels["appwrapper.mcad.ibm.com"], "tags")
+        self.assertEqual(labels["resourceName"], "tagged")
+        self.wait("pods run", lambda: self.status("tags").get("running") == 2)
+
+    def test_one_that_does_not_fit_is_queued_with_a_reason_and_makes_nothing(self):
+        self.create(wrapper("small", job("small", "sleep")),
+                    wrapper("big", job("big", "sleep", pods=1, cpu="1000")))
+        self.wait_state("small", "Running")
+        self.wait("big backs off", lambda: self.status("big").get("queuejobstate") == "Backoff")
+        self.assertEqual(self.conditions("big"), [
+            ("Init", ""), ("Queueing", "AwaitingHeadOfLine"), ("HeadOfLine", "FrontOfQueue."),
+            ("Backoff", "AppWrapperNotRunnable.")])
+        status = self.status("big")
+        self.assertEqual(status["state"], "Pending")
+        backoff = [one for one in status["conditions"] if one["type"] == "Backoff"][0]
+        self.assertEqual(backoff["message"], "Insufficient resources to dispatch AppWrapper.")
+        why = [one for one in status["conditions"] if one["type"] == "Waiting"][0]
+        self.assertRegex(why["message"], r"cpu|CPU|fit", why)
+        self.assertEqual(self.names("jobs"), ["job.batch/small"])
+        self.assertIn("Insufficient", self.kubectl("describe", "appwrapper", "big"))
+
+    def test_the_next_runs_when_the_first_is_deleted(self):
+        room = {"room": self.namespace}
+        CLUSTER.add_nodes(2, prefix=self.namespace, labels=room)
+        for index in range(2):
+            self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{self.namespace}-{index}")
+
+        def big(name):
+            made = job(name, "sleep", pods=1, cpu="30")
+            made["spec"]["template"]["spec"]["nodeSelector"] = room
+            return wrapper(name, made)
+        self.create(big("first"), big("second"))
+        self.wait_state("first", "Running")
+        self.wait_state("second", "Running")
+        self.create(big("third"))
+        self.wait("it backs off", lambda: self.status("third").get("queuejobstate") == "Backoff")
+        self.kubectl("delete", "appwrapper", "first")
+        self.wait_state("third", "Running")
+        self.assertEqual(self.names("jobs"), ["job.batch/second", "job.batch/third"])
+
+    def test_kubectl_wait_and_delete_in_the_foreground_work(self):
+        self.create(wrapper("waited", job("waited", "sleep")))
+        self.kubectl("wait", "--for=condition=Dispatched", "--timeout=60s", "appwrapper/waited")
+        self.kubectl("delete", "appwrapper", "waited", "--cascade=foreground", "--timeout=60s")
+        self.assertEqual(self.names("jobs,pods"), [])
+
+    def test_one_that_is_deleted_while_it_waits_leaves_no_job_in_the_queue(self):
+        self.create(wrapper("gone", job("gone", "sleep", pods=1, cpu="1000")))
+        self.wait("it backs off", lambda: self.status("gone").get("queuejobstate") == "Backoff")
+        muster_job = self.status("gone")["muster"]["job"]
+        self.kubectl("delete", "appwrapper", "gone")
+        self.wait("its job is cancelled",
+                  lambda: self.server.job(muster_job)["state"] == "Cancelled")
+
+    def test_one_that_cannot_be_made_fails_with_the_reason(self):
+        other = job("elsewhere")
+        other["metadata"]["namespace"] = "kube-system"
+        self.create(wrapper("wrong", other))
+        self.wait_state("wrong", "Failed")
+        failed = [one for one in self.status("wrong")["conditions"] if one["type"] == "Failed"][0]
+        self.assertEqual(failed["reason"], "ItemCreationFailure.")
+        self.assertIn(f'resource namespace "kube-system" is different from AppWrapper namespace '
+                      f'"{self.namespace}"', failed["message"])
+
+    def test_a_server_that_is_killed_goes_on_where_it_was(self):
+        self.create(wrapper("runs", job("runs", "sleep")),
+                    wrapper("waits", job("waits", "sleep", pods=1, cpu="1000")))
+        self.wait_state("runs", "Running")
+        self.wait("one backs off", lambda: self.status("waits").get("queuejobstate") == "Backoff")
+        uid = self.get("runs", "job")["metadata"]["uid"]
+        self.server.kill()
+        self.kubectl("delete", "appwrapper", "waits")
+        self.create(wrapper("late", job("late", "true")))
+        self.server.start()
+        self.wait_state("late", "Completed")
+        self.assertEqual(self.get("runs", "job")["metadata"]["uid"], uid)
+        self.assertEqual(self.status("runs")["state"], "Running")
+        self.wait("the job of the deleted one is cancelled", lambda: not self.waiting_jobs())
+
+    def test_min_available_requeues_what_does_not_come_up(self):
+        pending = job("slow", "sleep", pods=2, cpu="1")
+        pending["spec"]["template"]["spec"]["schedulerName"] = "nobody"
+        self.create(wrapper("slow", pending, schedulingSpec={
+            "minAvailable": 2, "requeuing": {"timeInSeconds": 2, "growthType": "none"}}))
+        self.wait("it was requeued", lambda: self.status("slow").get("numberOfRequeueings", 0) > 0)
+        self.assertIn(("PreemptCandidate", "MinPodsNotRunning"), self.conditions("slow"))
+
+    def test_a_wrapped_deployment_runs_on(self):
+        deployment = {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                     "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
+                         {"name": "main", "image": "example.com/tool:1", "command": ["sleep"],
+                          "resources": {"requests": {"cpu": "1"}}}]}}}}
+        self.create(wrapper("web", deployment))
+        self.wait("both pods run", lambda: self.status("web").get("running") == 2)
+        self.assertEqual(self.status("web")["state"], "Running")
+
+
+class Successor(WithHub):
+    """v1beta2."""
+
+    def wait_phase(self, name, phase):
+        self.wait(f"{name} is {phase}", lambda: self.status(name).get("phase") == phase)
+
+    def test_phases_from_suspended_to_succeeded(self):
+        self.create(components("done", job("done", "true")),
+                    components("big", job("big", "sleep", pods=1, cpu="1000")))
+        self.wait_phase("done", "Succeeded")
+        self.wait_phase("big", "Suspended")
+        self.kubectl("wait", "--for=condition=Waiting", "--timeout=60s", "appwrapper/big")
+        self.assertEqual(self.names("jobs"), ["job.batch/done"])
+
+    def test_one_that_runs_says_that_its_pods_are_ready(self):
+        self.create(components("runs", job("runs", "sleep")))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/runs")
+        self.assertEqual(self.status("runs")["phase"], "Running")
+        self.kubectl("delete", "appwrapper", "runs", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+
+    def test_suspend_holds_it(self):
+        self.create(components("held", job("held", "sleep"), suspend=True))
+        self.wait_phase("held", "Suspended")
+        time.sleep(1)
+        self.assertEqual(self.names("jobs"), [])
+        self.kubectl("patch", "appwrapper", "held", "--type=merge", "-p",
+                     '{"spec": {"suspend": false}}')
+        self.wait_phase("held", "Running")
+
+    def test_one_that_others_manage_is_left_alone(self):
+        self.create(components("theirs", job("theirs", "true"), managedBy="example.com/other"))
+        time.sleep(2)
+        self.assertEqual(self.status("theirs"), {})
+        self.assertEqual(self.names("jobs"), [])
+
+
+def install_crds():
+    done = subprocess.run([muster_test.BINARY, "aw", "install", "--kubeconfig",
+                           CLUSTER.file("admin.kubeconfig")],
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        raise AssertionError(done.stdout + done.stderr)
+
+
+def main():
+    global CLUSTER, KUBECTL  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    options, rest = parser.parse_known_args()
+    muster_test.BINARY = os.path.abspath(options.binary)
+    try:
+        KUBECTL = str(find_binaries(options.kubernetes, ("kubectl",), build=False) / "kubectl")
+        CLUSTER = ControlPlane("real", options.kubernetes).start()
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    try:
+        CLUSTER.add_nodes(10, gpus=8)
+        install_crds()
+        tests = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2)
+        return not tests.result.wasSuccessful()
+    finally:
+        CLUSTER.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
