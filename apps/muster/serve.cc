@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 
+#include "apps/muster/serve/mcad_profile.h"
 #include "apps/muster/serve/server.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -30,6 +31,8 @@ struct ServeOptions {
   std::string tls_cert;
   std::string tls_key;
   bool demo = false;
+  std::string profile;
+  std::shared_ptr<McadFlags> mcad;
 };
 
 /// None, with the problems printed, if it cannot be used.
@@ -37,6 +40,17 @@ std::optional<config::Config> configuration(const ServeOptions& options) {
   std::string text;
   std::string name = "the built-in configuration";
   if (options.demo) text = config::demo_yaml();
+  if (options.profile == "mcad") {
+    const auto setup =
+        mcad_setup(*options.mcad, [](const char* variable) { return std::getenv(variable); });
+    if (!setup) {
+      fmt::print(stderr, "muster serve: {}\n", setup.error().message);
+      return std::nullopt;
+    }
+    name = "the profile mcad";
+    text = setup->yaml;
+    for (const std::string& note : setup->notes) fmt::print(stderr, "no effect: {}\n", note);
+  }
   if (!options.config.empty()) {
     name = options.config;
     std::ifstream in(options.config, std::ios::binary);
@@ -167,6 +181,11 @@ void add_serve(CLI::App& app) {
   command->add_option("--tls-cert", options->tls_cert, "certificate chain, PEM");
   command->add_option("--tls-key", options->tls_key, "its key, PEM");
   command->add_flag("--demo", options->demo, "this machine and two simulated clusters");
+  command
+      ->add_option("--profile", options->profile,
+                   "mcad: in the place of the MCAD controller of the cluster in KUBECONFIG")
+      ->check(CLI::IsMember({"mcad"}));
+  options->mcad = add_mcad_flags(*command);
   command->callback([options] { std::exit(serve(*options)); });
 }
 

@@ -292,9 +292,8 @@ void Submitter::hand_over(Waiting waiting) {
         return control::Asked{};
       }
     }
-    for (const std::string& id : submit.ids) {
+    for (const std::string& id : submit.ids)
       shared->repeated = shared->repeated || !world.find_job(id).is_none();
-    }
     if (shared->repeated) return control::Asked{};
     std::vector<model::JobSpec> specs;
     for (config::Submission& job : submit.jobs) {
