@@ -168,7 +168,7 @@ def thread_sanitizer(*libraries):
 
 def kubernetes_binaries(context):
     """What the e2e tier runs, built once into a cache; without Go that tier says it is skipped."""
-    code, output = context.call("tests/e2e/binaries.py", "--with", "kubelet")
+    code, output = context.call("tests/e2e/binaries.py", "--with", "kubelet", "kubectl")
     if code:
         return skipped((output.strip().splitlines() or ["no Kubernetes binaries"])[0])
     return Result()
