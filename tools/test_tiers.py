@@ -191,7 +191,7 @@ TIERS = [
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
     Tier("build-kube", kubernetes_binaries, 900, counts=False),
-    Tier("e2e", label("asan", "e2e"), 600, ["build-asan"]),  # skipped without Kubernetes' binaries
+    Tier("e2e", label("asan", "e2e"), 1200, ["build-asan"]),  # skipped without Kubernetes' binaries
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
     Tier("tsan", thread_sanitizer("control", "ports", "sim", "net", "store", "clusters", "api"),
