@@ -274,7 +274,7 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
 Time AttemptBook::due_of(const Entry& entry) const {
   switch (entry.stage) {
     case Stage::Made: {
-      const bool is_awaited = entry.has_own_way() ? entry.is_short : !entry.has_started;
+      const bool is_awaited = entry.care.has_limit() ? entry.is_short : !entry.has_started;
       return entry.verdict || entry.is_withdrawn || is_awaited ? entry.at : Time::never();
     }
     case Stage::Ended:
@@ -391,7 +391,7 @@ int AttemptBook::requeues_before(const ports::Attempt& attempt) const {
 model::StartFailed AttemptBook::start_failed(const ports::Attempt& attempt, Entry& entry,
                                              std::string reason, Time now) const {
   const Entry* last = entry_before(attempt);
-  const bool did_start = entry.has_own_way() ? entry.was_ready : entry.has_started;
+  const bool did_start = entry.care.has_limit() ? entry.was_ready : entry.has_started;
   entry.failed_starts = did_start ? 0 : (last == nullptr ? 0 : last->failed_starts) + 1;
   if (const auto& own = entry.care.care.requeue_pause)
     return {attempt.job, attempt.number, now + *own, std::move(reason)};

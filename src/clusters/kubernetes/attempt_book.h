@@ -144,9 +144,6 @@ class AttemptBook {
     std::int64_t succeeded_pods = 0;
     int requeues = 0;  // of the job here, with this one
 
-    /// It has started whatever its pods do: these are looked at apart.
-    bool has_own_way() const { return care.care.starts_when_made || care.has_limit(); }
-
     // As the book counts it, see Change.
     bool is_open = false;
     Time due = Time::never();
