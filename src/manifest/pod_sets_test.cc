@@ -185,7 +185,9 @@ TEST(PodSets, AreWhatAWrappedObjectSaysItsPodsNeed) {
            "{template: POD}}, podResources: []}",
        "mainx2/2 0m 0; 0 covered"},
       {"{" + job + ", podResources: [{replicas: 1, requests: {cpu: x}}]}",
-       "objects[0].podResources[0].requests.cpu: not a quantity: 'x'"},
+       "objects[0].podResources[0].requests.cpu: not a quantity: 'x'; write for example 500m, 1.5 "
+       "or "
+       "2"},
       {"{podResources: [{replicas: 1}]}", "objects: none; give at least one"},
       {"{podResources: []}", "objects[0].podResources: no pods; give at least one"},
   };
