@@ -5,7 +5,7 @@ Usage: binaries.py [--kubernetes 1.34.4] [--with NAME...]     prints the folder 
 
 They come from the Go module proxy in pinned versions and are built once, into a cache outside of
 the tree whose folder carries the version: ${XDG_CACHE_HOME:-~/.cache}/muster/kube-<version>.
-MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.6).
+MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.4).
 Go's own settings (GOPROXY, GOFLAGS) count.
 """
 import argparse
