@@ -42,9 +42,7 @@ spec:
           spec:
             containers:
             - name: c
-              args:
-              - '1'
-              - 'yes'
+              args: ['1', 'yes']
 """
 JOB = """apiVersion: batch/v1
 kind: Job
