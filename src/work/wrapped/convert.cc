@@ -134,7 +134,7 @@ class Converter {
       }
     }
     if (!dropped.empty()) {
-      tell("metadata", fmt::format("{} belong to the object in its cluster and are left out",
+      tell("metadata", fmt::format("left out, as it belongs to the object in its cluster: {}",
                                    fmt::join(dropped, ", ")));
     }
     if (find(from_, {"status"}) != nullptr) tell("status", "is its controller's and left out");

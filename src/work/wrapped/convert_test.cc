@@ -73,7 +73,7 @@ spec:
           spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}
 )"));
   EXPECT_THAT(converted.told,
-              ElementsAre("metadata: uid belong to the object in its cluster and are left out",
+              ElementsAre("metadata: left out, as it belongs to the object in its cluster: uid",
                           "spec.priority: is the label muster.dev/priority now"));
 }
 
