@@ -180,12 +180,25 @@ class KilledAndRevived(Fleet):
     def check_counts(self, keep, moved, once):
         made = self.made()
         for job in keep + once:
+            if self.is_doubled(made[job]):
+                continue
             self.assertEqual(dict(made[job]), {("west", "1"): whole(2)}, job)
         for job in moved:
             self.assertEqual(set(made[job]), {("west", "1"), ("east", "2")}, job)
             self.assertEqual(made[job][("east", "2")], whole(2))
             for what, count in made[job][("west", "1")].items():
                 self.assertEqual(count, 1, what)
+
+    def is_doubled(self, attempts):
+        """Whether the Job's own controller, whose API server was killed, made a pod of it twice. It
+        takes the surplus one away again, and Muster has the gang run once more, whole."""
+        first = attempts.get(("west", "1"), {})
+        if all(count == 1 for what, count in first.items() if what[0] == "pods"):
+            return False
+        self.assertLessEqual(set(attempts), {("west", "1"), ("west", "2")})
+        for objects in attempts.values():
+            self.assertEqual(objects[("jobs", "")], 1, "what Muster makes, it makes once")
+        return True
 
     def check_order(self, moved, revived_at):
         """Attempts that are not current any more were deleted before anything new was made."""
