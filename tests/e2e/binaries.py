@@ -23,7 +23,9 @@ from pathlib import Path
 KUBERNETES = os.environ.get("MUSTER_KUBERNETES") or "1.34.4"
 ETCD = "3.6.7"
 KWOK = "0.7.0"
+KUBERAY = "1.4.2"
 
+KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
 BARE = ("etcd", "kube-apiserver")
 CONTROL_PLANE = (*BARE, "kube-controller-manager", "kube-scheduler", "kwok")
 FROM_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet",
@@ -31,6 +33,7 @@ FROM_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler"
 PLAIN = {  # name -> module, package, version
     "etcd": ("go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3", ETCD),
     "kwok": ("sigs.k8s.io/kwok", "sigs.k8s.io/kwok/cmd/kwok", KWOK),
+    "kuberay-operator": (KUBERAY_MODULE, KUBERAY_MODULE, KUBERAY),
 }
 DOWNLOAD_TRIES = 6
 
@@ -39,9 +42,9 @@ class Missing(Exception):
     """What cannot be had here, in a sentence for people."""
 
 
-def cache_folder(version):
+def cache_folder(name):
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "muster" / f"kube-{version}"
+    return Path(base) / "muster" / name
 
 
 def has_all(folder, names):
@@ -60,6 +63,22 @@ def go(folder, *arguments, tries=1):
             time.sleep(5 * (attempt + 1))
     tail = "\n".join(done.stderr.strip().splitlines()[-15:])
     raise Missing(f"go {' '.join(arguments)} failed:\n{tail}")
+
+
+def module_folder(module, version):
+    """The files of a module, in Go's own cache: downloaded once, read there, never copied."""
+    if not shutil.which("go"):
+        raise Missing(f"no go to download {module}")
+    with tempfile.TemporaryDirectory(prefix="muster-kube-module-") as scratch:
+        (Path(scratch) / "go.mod").write_text("module muster.invalid/files\n\ngo 1.24.0\n")
+        found = json.loads(go(scratch, "mod", "download", "-json", f"{module}@v{version}",
+                              tries=DOWNLOAD_TRIES))
+    return Path(found["Dir"])
+
+
+def kuberay_crds():
+    """The files of KubeRay's kinds."""
+    return sorted((module_folder(KUBERAY_MODULE, KUBERAY) / "config/crd/bases").glob("*.yaml"))
 
 
 def staging_modules(folder, version):
@@ -127,7 +146,7 @@ def find_binaries(version=KUBERNETES, names=CONTROL_PLANE, build=True):
         if not has_all(Path(ready), names):
             raise Missing(f"MUSTER_KUBE_BIN={ready}: needs {', '.join(names)}")
         return Path(ready)
-    folder = cache_folder(version)
+    folder = cache_folder(f"kube-{version}")
     if has_all(folder, names):
         return folder
     if not build:

@@ -216,9 +216,8 @@ class ControlPlane:
             self.request("DELETE", f"{where}/{lease['metadata']['name']}")
 
     def stop(self):
-        for name in ("kwok", "scheduler", "controllers", "apiserver", "etcd"):
-            if name in self.daemons:
-                self.daemons[name].stop()
+        for daemon in reversed(self.daemons.values()):  # those who talk before those they talk to
+            daemon.stop()
         if self.owns_folder and not os.environ.get("MUSTER_E2E_KEEP"):
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -279,13 +278,14 @@ class ControlPlane:
         if gpus:
             amounts["nvidia.com/gpu"] = str(gpus)
         for index in range(count):
-            self.create("/api/v1/nodes", {
-                "apiVersion": "v1", "kind": "Node",
-                "metadata": {"name": f"{prefix}-{index}",
-                             "annotations": {"kwok.x-k8s.io/node": "fake"},
-                             "labels": {"kubernetes.io/hostname": f"{prefix}-{index}",
-                                        **(labels or {})}},
-                "status": {"capacity": amounts, "allocatable": amounts}})
+            self.add_node(f"{prefix}-{index}", amounts, labels)
+
+    def add_node(self, name, amounts, labels=None):
+        self.create("/api/v1/nodes", {
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"},
+                         "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+            "status": {"capacity": amounts, "allocatable": amounts}})
 
     def wait_nodes_ready(self, wait_s=300):
         """Until pods may go to every node: each is ready, and without the taint of a new one."""
