@@ -11,7 +11,6 @@ from control_plane import ControlPlane
 from processes import free_port, wait_until
 
 PROGRAMS = (*CONTROL_PLANE, "kubectl", "kuberay-operator")
-GROUP = "/apis/ray.io/v1"
 
 
 class Kubectl:

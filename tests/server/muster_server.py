@@ -18,7 +18,8 @@ CONTRACT = Contract.load(
 class Server:
     """One data folder and its server, which can be killed and started again."""
 
-    def __init__(self, binary, config="", environment=None, preexec=None):
+    def __init__(self, binary, config="", environment=None, preexec=None, arguments=None):
+        """With a configuration, or with arguments that stand for one."""
         self.binary = os.path.abspath(binary)
         self.folder = tempfile.mkdtemp(prefix="muster-test-")
         self.port = free_port()
@@ -28,6 +29,8 @@ class Server:
         self.log_path = os.path.join(self.folder, "server.log")
         self.config_path = os.path.join(self.folder, "muster.yaml")
         self.write_config(config)
+        self.arguments = (arguments + ["--listen", f"127.0.0.1:{self.port}"] if arguments else
+                          ["--config", self.config_path])
 
     def write_config(self, text):
         with open(self.config_path, "w") as out:
@@ -36,7 +39,7 @@ class Server:
     def start(self, wait_s=30):
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--config", self.config_path], stdout=log, stderr=log,
+                [self.binary, "serve", *self.arguments], stdout=log, stderr=log,
                 env=self.environment, preexec_fn=self.preexec, cwd=self.folder)
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
