@@ -168,9 +168,12 @@ def thread_sanitizer(*libraries):
 
 def kubernetes_binaries(context):
     """What the e2e tier runs, built once into a cache; without Go that tier says it is skipped."""
-    code, output = context.call("tests/e2e/binaries.py", "--with", "kubelet", "kubectl")
-    if code:
-        return skipped((output.strip().splitlines() or ["no Kubernetes binaries"])[0])
+    for command in (["tests/e2e/binaries.py", "--with", "kubelet", "kubectl", "kuberay-operator"],
+                    ["tests/compat/venvs.py"]):
+        code, output = context.call(*command)
+        if code:
+            said = [one for one in output.splitlines() if one.startswith(("binaries:", "venvs:"))]
+            return skipped((said or ["no Kubernetes binaries"])[0])
     return Result()
 
 
