@@ -120,13 +120,13 @@ class Walkthrough(WithRay):
 
     def conditions(self, name):
         """Type, reason and message of each, without those that Muster adds to the guide's."""
-        found = self.kubectl.get("appwrapper", name)["status"]["conditions"]
+        found = [one for one in self.kubectl.get("appwrapper", name)["status"]["conditions"]
+                 if one["type"] != "Waiting"]
         self.assertEqual({one["status"] for one in found}, {"True"}, found)
         for one in found:
             for key in ("lastTransitionMicroTime", "lastUpdateMicroTime"):
                 self.assertRegex(one[key], r"^20\d\d-.*T.*\.\d{6}Z$", one)
-        return [(one["type"], one.get("reason", ""), one.get("message", ""))
-                for one in found if one["type"] != "Waiting"]
+        return [(one["type"], one.get("reason", ""), one.get("message", "")) for one in found]
 
     def test_the_second_cluster_is_queued_without_pods_until_the_first_is_deleted(self):
         out = self.kubectl("create", "-f", GUIDE / "aw-raycluster.yaml")
