@@ -94,9 +94,8 @@ class Walkthrough(WithRay):
     def setUp(self):
         super().setUp()
         # What kind itself, MCAD and the operator ask for on the guide's node.
-        self.kubectl.create({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "others",
-                                                            "namespace": "kube-system"},
+        Kubectl(CLUSTER, "kube-system").create({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "others"},
             "spec": {"containers": [{"name": "others", "image": "example.com/others:1",
                                      "resources": {"requests": {
                                          "cpu": "3050m", "memory": "2918400Ki"}}}]}})
@@ -142,7 +141,7 @@ class Walkthrough(WithRay):
                      "Sender: +before manageQueueJob - afterEtcdDispatching"):
             self.assertRegex(self.described("raycluster-complete"), rf"\n  {line}")
         self.assertRegex(self.kubectl("describe", "node", "kind-control-plane"),
-                         r"cpu +6050m \(75%\) [^\n]*\n *memory +6824650Ki \(84%\)")
+                         r"cpu +6050m \(75%\) [^\n]*\n *memory +6988441600 \(84%\)")
 
         self.kubectl("create", "-f", GUIDE / "aw-raycluster-1.yaml")
         self.wait_state("raycluster-complete-1", state="Pending", queuejobstate="Backoff")
