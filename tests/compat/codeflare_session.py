@@ -78,7 +78,8 @@ def session(version):
     assert not big.status()[1]
     assert version.queued() == {"small": AppWrapperStatus.RUNNING, "big": version.waiting}
     assert [one.name for one in version.list_all_clusters(version.namespace)] == ["small"]
-    again = version.get_cluster("small", version.namespace)
+    # 0.14.1 takes any volume of the workers for its local client, and misses an Ingress for it.
+    again = small if version.is_first else version.get_cluster("small", version.namespace)
     assert again.config.num_workers == 1 and again.status()[1]
 
     again.down()

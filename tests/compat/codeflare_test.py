@@ -55,9 +55,10 @@ appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {PROFILE[SDK
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=300, check=False)
         if done.returncode:
-            seen = kuberay.Kubectl(CLUSTER, self.namespace)("get", "appwrappers", "-o", "yaml")
+            seen = kuberay.Kubectl(CLUSTER, self.namespace)(
+                "get", "appwrappers,rayclusters,ingresses", "-o", "yaml")
             log = [line for line in self.server.log().split("\n") if " info request " not in line]
-            self.fail("\n".join([done.stdout[-6000:], seen[-6000:], *log[-30:]]))
+            self.fail("\n".join([done.stdout[-6000:], seen[-9000:], *log[-30:]]))
         self.assertIn("the session is done", done.stdout)
         self.wait("nothing is left", lambda: not self.pods())
 
