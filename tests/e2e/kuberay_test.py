@@ -244,12 +244,13 @@ class Plain(WithRay):
             self.wait_state(job, "Running")
             self.assertEqual(self.server.job(job)["attempt"], 1)
             self.assertEqual(self.kubectl.get("raycluster", "elastic")["metadata"]["uid"], uid)
-        # With fewer cores free: the minimum fits, what it asks for at first would not.
+        # With fewer cores free: the minimum fits, what it asks for at first would not. Half a core
+        # is for the autoscaler that KubeRay adds to the head.
         self.muster("cancel", job)
         self.wait_nothing_left()
         self.kubectl.create({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "others"},
-            "spec": {"containers": [container("others", "5", "1G")]}})
+            "spec": {"containers": [container("others", "4500m", "1G")]}})
         self.wait("they run", lambda: self.pods()[0]["status"]["phase"] == "Running")
         tight = self.submit(ray_cluster("tight", enableInTreeAutoscaling=True, **cluster_spec(
             workers=3, minReplicas=1, maxReplicas=4)))
