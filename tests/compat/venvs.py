@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 from binaries import Missing, cache_folder  # noqa: E402
 
-INSTALL_WITHIN_S = 600  # an index that answers slowly must not hold up whoever tests
+INSTALL_WITHIN_S = 240  # an index that answers slowly must not hold up whoever tests
 
 
 def requirements(name):
