@@ -231,7 +231,7 @@ class OthersInterfere(Proxied):
         path = f"/api/v1/namespaces/{self.namespace}"
         self.delete(path)
         self.wait("the namespace is gone", lambda: self.cluster.get(path)[0] == 404)
-        self.wait_reason(job, f'namespaces "{self.namespace}" not found')
+        self.wait_reason(job, f"there is no namespace '{self.namespace}'")
         self.cluster.create("/api/v1/namespaces", {
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
         self.wait_state(job, "Running")
