@@ -80,7 +80,7 @@ struct ObjectCare {
   bool starts_when_made = false;
   int ready_pods = 0;  // so many running and ready, or succeeded, are enough; 0: all of the gang
   Duration ready_within{0};  // from made to ready, and whenever later fewer are; 0: the cluster's,
-                             // and with ready_pods = 0 until it was ready once
+                             // and with ready_pods = 0 only until it has started
   Duration ready_within_most{0};  // the limit grows with every requeue up to this; 0: without end
   ReadyGrowth ready_growth = ReadyGrowth::None;
   int requeues_most = 0;                       // then it fails; 0: never
