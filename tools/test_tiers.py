@@ -193,7 +193,7 @@ TIERS = [
          ["build-release"]),
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
-    Tier("build-kube", kubernetes_binaries, 900, counts=False),
+    Tier("build-kube", kubernetes_binaries, 1500, counts=False),
     Tier("e2e", label("asan", "e2e"), 1200, ["build-asan"]),  # skipped without Kubernetes' binaries
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
