@@ -29,17 +29,18 @@ class Server:
         self.log_path = os.path.join(self.folder, "server.log")
         self.config_path = os.path.join(self.folder, "muster.yaml")
         self.write_config(config)
-        self.arguments = (arguments + ["--listen", f"127.0.0.1:{self.port}"] if arguments else
-                          ["--config", self.config_path])
+        self.arguments = arguments
 
     def write_config(self, text):
         with open(self.config_path, "w") as out:
             out.write(f"data_dir: {self.folder}/data\nlisten: 127.0.0.1:{self.port}\n{text}")
 
     def start(self, wait_s=30):
+        arguments = ([*self.arguments, "--listen", f"127.0.0.1:{self.port}"] if self.arguments
+                     else ["--config", self.config_path])
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
-                [self.binary, "serve", *self.arguments], stdout=log, stderr=log,
+                [self.binary, "serve", *arguments], stdout=log, stderr=log,
                 env=self.environment, preexec_fn=self.preexec, cwd=self.folder)
         end = time.monotonic() + wait_s
         while time.monotonic() < end:

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "clusters/kubernetes/aggregate_node.h"
 #include "clusters/kubernetes/kept_pod.h"
 #include "kube/informer.h"
@@ -34,6 +36,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     pods_.emplace(
         client_, kube::ReflectorOptions{.resource = kube::resources::pods()},
         [this](const json::value& pod) { return seen_pod(pod); }, pod_handlers());
+    judge_first_silence();
   }
   void stop() {
     nodes_->stop();
@@ -209,6 +212,21 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     client_.run_after(patience, [self = shared_from_this()](bool is_stopping) {
       if (!is_stopping) self->judge_silence();
     });
+  }
+
+  /// Nothing fails yet when a server takes the first questions and does not answer.
+  void judge_first_silence() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_reached_ || is_silent()) return;
+    }
+    const Duration unheard = client_.unheard_for();
+    if (unheard >= options_.silence_max)
+      return lost_contact(with_nodes_, fmt::format("nothing was heard for {} s", unheard.ms / 1000));
+    client_.run_after(options_.silence_max - unheard,
+                      [self = shared_from_this()](bool is_stopping) {
+                        if (!is_stopping) self->judge_first_silence();
+                      });
   }
 
   void judge_silence() {
