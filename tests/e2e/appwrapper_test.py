@@ -16,7 +16,7 @@ import unittest
 import muster_test
 from binaries import KUBERNETES, Missing, find_binaries
 from control_plane import ControlPlane
-from muster_server import Server
+from with_server import WithServer
 
 CLUSTER = None
 KUBECTL = ""
@@ -49,22 +49,18 @@ def components(name, *templates, **spec):
             "spec": {"components": [{"template": one} for one in templates], **spec}}
 
 
-class WithHub(unittest.TestCase):
-    """Each test has a namespace, a node and a server of its own, which takes its AppWrappers."""
+class WithHub(WithServer):
+    """Each test has a namespace and a server of its own, which takes its AppWrappers."""
     profile = "default"
 
     def setUp(self):
-        made = CLUSTER.create("/api/v1/namespaces", {
-            "apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "aw-"}})
-        self.namespace = made["metadata"]["name"]
-        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/namespaces/{self.namespace}")
-        self.server = Server(muster_test.BINARY, f"""clusters:
+        self.binary = muster_test.BINARY
+        self.make_namespace(CLUSTER)
+        self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
    namespace: {self.namespace}}}
 appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}}}
 """)
-        self.addCleanup(self.server.close)
-        self.server.start()
 
     def kubectl(self, *words, stdin=None, code=0):
         done = subprocess.run(
@@ -94,7 +90,14 @@ appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profil
             time.sleep(0.1)
         log = [line for line in self.server.log().split("\n") if " info request " not in line]
         seen = self.kubectl("get", "appwrappers,jobs,pods", "-o", "yaml")
-        self.fail("\n".join([f"{what}: not within {wait_s} s", seen[-6000:], *log[-40:]]))
+        self.fail("\n".join([f"{what}: not within {wait_s} s", *self.story(), *log[-40:],
+                             seen[-6000:]]))
+
+    def story(self):
+        """What Muster has to say of its jobs."""
+        for one in self.server.api("GET", "/jobs?limit=20")[1]["jobs"]:
+            yield str({key: one.get(key) for key in ("id", "state", "attempt", "reason", "why")})
+            yield from self.muster("events", one["id"]).split("\n")
 
     def wait_state(self, name, *states, wait_s=60):
         self.wait(f"{name} in {states}", lambda: self.status(name).get("state") in states, wait_s)
