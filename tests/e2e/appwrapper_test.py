@@ -32,6 +32,15 @@ def job(name, command="true", pods=2, cpu="1", **more):
                           "resources": {"requests": {"cpu": cpu}}}]}}, **more}}
 
 
+def deployment(name, cpu="1", **more):
+    labels = {"app": name}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+            "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels}, "spec": {"containers": [
+                    {"name": "main", "image": "example.com/tool:1", "command": ["serve"],
+                     "resources": {"requests": {"cpu": cpu}}}], **more}}}}
+
+
 def wrapper(name, *items, **spec):
     """v1beta1. An item is an object, or (object, what GenericItems have beside it)."""
     generic = []
@@ -56,6 +65,9 @@ class WithHub(WithServer):
     def setUp(self):
         self.binary = muster_test.BINARY
         self.make_namespace(CLUSTER)
+        self.begin_hub()
+
+    def begin_hub(self):
         self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
    namespace: {self.namespace}}}
@@ -88,13 +100,16 @@ appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profil
             if condition():
                 return
             time.sleep(0.1)
-        log = [line for line in self.server.log().split("\n") if " info request " not in line]
+        log = ([line for line in self.server.log().split("\n") if " info request " not in line]
+               if self.server else [])
         seen = self.kubectl("get", "appwrappers,jobs,pods", "-o", "yaml")
         self.fail("\n".join([f"{what}: not within {wait_s} s", *self.story(), *log[-40:],
                              seen[-6000:]]))
 
     def story(self):
         """What Muster has to say of its jobs."""
+        if not self.server:
+            return
         for one in self.server.api("GET", "/jobs?limit=20")[1]["jobs"]:
             yield str({key: one.get(key) for key in ("id", "state", "attempt", "reason", "why")})
             yield from self.muster("events", one["id"]).split("\n")
@@ -220,13 +235,7 @@ class Mcad(WithHub):
         self.assertIn(("PreemptCandidate", "MinPodsNotRunning"), self.conditions("slow"))
 
     def test_a_wrapped_deployment_runs_on(self):
-        deployment = {
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
-                     "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
-                         {"name": "main", "image": "example.com/tool:1", "command": ["sleep"],
-                          "resources": {"requests": {"cpu": "1"}}}]}}}}
-        self.create(wrapper("web", deployment))
+        self.create(wrapper("web", deployment("web")))
         self.wait("both pods run", lambda: self.status("web").get("running") == 2)
         self.assertEqual(self.status("web")["state"], "Running")
 
@@ -266,6 +275,119 @@ class Successor(WithHub):
         time.sleep(2)
         self.assertEqual(self.status("theirs"), {})
         self.assertEqual(self.names("jobs"), [])
+
+
+class TakenOver(WithHub):
+    """AppWrappers that MCAD, or its successor, left behind when it was switched off."""
+
+    def setUp(self):
+        self.binary = muster_test.BINARY
+        self.make_namespace(CLUSTER)  # and the server begins when all is as it was left
+
+    def leave(self, made, **status):
+        """Creates the AppWrapper with the status that its controller wrote; its uid."""
+        self.create(made)
+        self.kubectl("patch", "appwrapper", made["metadata"]["name"], "--subresource=status",
+                     "--type=merge", "-p", json.dumps({"status": status}))
+        return self.get(made["metadata"]["name"])["metadata"]["uid"]
+
+    def leave_running(self, made, item, **status):
+        """With its item, as its controller made it, and the item's pods running."""
+        name = made["metadata"]["name"]
+        uid = self.leave(made, **status)
+        item["metadata"].update(
+            labels={"appwrapper.mcad.ibm.com": name, "resourceName": item["metadata"]["name"]},
+            ownerReferences=[{"apiVersion": made["apiVersion"], "kind": "AppWrapper",
+                              "name": name, "uid": uid, "controller": True,
+                              "blockOwnerDeletion": True}])
+        self.create(item)
+        self.wait("its pods run", lambda: len(self.running()) == 2)
+        return self.running()
+
+    def running(self):
+        return sorted(pod["metadata"]["uid"] for pod in self.pods()
+                      if pod["status"].get("phase") == "Running")
+
+    def pods(self):
+        return json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
+
+    def queued(self, state):
+        return {"state": "Pending", "queuejobstate": state, "filterignore": True,
+                "sender": "before [backoff] - Rejoining", "conditions": [
+                    {"type": "Queueing", "status": "True", "reason": "AwaitingHeadOfLine"}]}
+
+    def test_those_that_waited_run(self):
+        for name, state in (("a", "Queueing"), ("b", "HeadOfLine"), ("c", "Backoff")):
+            self.leave(wrapper(name, (job(name), {"completionstatus": "Complete"})),
+                       **self.queued(state))
+        self.begin_hub()
+        for name in "abc":
+            self.wait_state(name, "Completed")
+
+    def test_those_that_ended_are_left_alone(self):
+        left = {}
+        for state in ("Completed", "Failed", "Deleted"):
+            self.leave(wrapper(state.lower(), job(state.lower())), state=state,
+                       queuejobstate=state)
+            left[state.lower()] = self.status(state.lower())
+        self.begin_hub()
+        self.create(wrapper("canary", (job("canary"), {"completionstatus": "Complete"})))
+        self.wait_state("canary", "Completed")
+        self.assertEqual({name: self.status(name) for name in left}, left)
+        self.assertEqual(self.names("jobs"), ["job.batch/canary"])
+
+    def dispatched(self, state="Running"):
+        return {"state": state, "queuejobstate": "Dispatched", "canrun": True, "conditions": [
+            {"type": "Dispatched", "status": "True", "reason": "AppWrapperRunnable"}]}
+
+    def check_taken_over(self, name, before):
+        """The same pods run on, and belong to the AppWrapper's job."""
+        self.wait("it is taken over", lambda: all(
+            "muster.dev/job" in pod["metadata"]["labels"] for pod in self.pods()))
+        self.wait("its job runs", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"])
+        self.assertEqual(self.running(), before)
+        self.assertTrue(all("muster.dev/adopting" not in pod["metadata"]["labels"]
+                            for pod in self.pods()))
+        self.kubectl("delete", "appwrapper", name, "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,deployments,pods,configmaps")
+                  or self.names("jobs,deployments,pods,configmaps")
+                  == ["configmap/kube-root-ca.crt"])
+
+    def test_a_job_that_ran_runs_on_and_ends_with_its_appwrapper(self):
+        made = wrapper("run", (job("run", "sleep"), {"completionstatus": "Complete"}))
+        before = self.leave_running(made, job("run", "sleep"), **self.dispatched())
+        self.begin_hub()
+        self.check_taken_over("run", before)
+
+    def test_one_of_v1beta2_that_ran_runs_on(self):
+        made = components("run", job("run", "sleep"))
+        before = self.leave_running(made, job("run", "sleep"), phase="Running")
+        self.begin_hub()
+        self.check_taken_over("run", before)
+
+    def test_a_deployment_that_ran_runs_on_and_fills_the_cluster_once(self):
+        CLUSTER.add_nodes(2, prefix=self.namespace, labels={"room": self.namespace})
+        for index in range(2):
+            self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{self.namespace}-{index}")
+        web = deployment("web", cpu="20", nodeSelector={"room": self.namespace})
+        before = self.leave_running(wrapper("web", web), web, **self.dispatched())
+        self.begin_hub()
+        self.check_taken_over("web", before)
+
+    def test_one_whose_items_are_gone_makes_them_again(self):
+        self.leave(wrapper("lost", (job("lost"), {"completionstatus": "Complete"})),
+                   **self.dispatched())
+        self.begin_hub()
+        self.wait_state("lost", "Completed")
+
+    def test_a_name_that_somebody_else_has_is_not_taken_over(self):
+        self.create(job("mine", "sleep"))
+        self.leave(wrapper("mine", job("mine", "sleep")), **self.dispatched())
+        self.begin_hub()
+        self.wait_state("mine", "Failed")
+        self.assertIn("is not of this job", str(self.status("mine")))
+        self.assertEqual(self.names("jobs"), ["job.batch/mine"])
 
 
 def install_crds():

@@ -520,6 +520,7 @@ void Server::stop() {
   if (cluster_keeper_.joinable()) cluster_keeper_.join();
   if (http_) http_->stop();
   if (appwrappers_) appwrappers_->stop();
+  adopter_.reset();
   if (submitter_) submitter_->stop();
   if (runner_) runner_->stop();
   if (snapshots_) snapshots_->stop();

@@ -37,6 +37,7 @@
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
+#include "clusters/kubernetes/adoption.h"
 #include "config/config.h"
 #include "control/log_keeper.h"
 #include "control/pod_timeline.h"
@@ -150,6 +151,7 @@ class Server {
   std::unique_ptr<control::PodTimeline> notes_;
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
+  std::unique_ptr<clusters::KubernetesAdopter> adopter_;  // of the hub
   std::unique_ptr<api::AppWrapperHub> appwrappers_;  // null: none are taken
   std::unique_ptr<control::Runner> runner_;
   std::unique_ptr<control::Snapshots> snapshots_;

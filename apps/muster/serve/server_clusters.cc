@@ -248,11 +248,18 @@ void Server::start_appwrappers(const Accesses& accesses) {
   if (!appwrappers_ || appwrappers_->has_started()) return;
   const auto access = accesses.find(config_.appwrappers->cluster);
   if (access == accesses.end() || !access->second) return;
+  kube::ClientOptions quick;
+  quick.timeout = seconds(5);
+  quick.read_attempts_max = 1;
+  auto client = kube::Client::make(*access->second, quick);
+  if (!client) return log_.warn("appwrappers: " + client.error().message);
+  adopter_ = std::make_unique<clusters::KubernetesAdopter>(std::move(*client));
   const Status started = appwrappers_->start(
       *access->second, {.store = *store_,
                         .submitter = *submitter_,
                         .requests = runner_->requests(),
                         .reads = runner_->reads(),
+                        .adopter = *adopter_,
                         .clock = clusters::wall_now,
                         .say = [this](const std::string& line) { log_.info(line); }});
   if (!started) log_.warn("appwrappers: " + started.error().message);

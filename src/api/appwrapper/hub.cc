@@ -48,6 +48,16 @@ WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapp
   return ask;
 }
 
+/// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
+/// day, it is as free as any other.
+void keep_on_nodes(model::Gang& gang, const ports::AdoptedPods& there) {
+  constexpr int weight_most = 100;
+  model::PreferredTerm here{weight_most, {}};
+  here.term.fields.push_back(
+      {"metadata.name", model::Operator::In, {there.nodes.begin(), there.nodes.end()}});
+  for (model::PodSet& set : gang.sets) set.pod.preferred_affinity.push_back(here);
+}
+
 /// The AppWrapper as a job.
 struct Read {
   work::AppWrapper wrapper;
@@ -391,6 +401,9 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
   if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
+    const bool is_running =
+        record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
+    if (is_running) return adopt(record, change, std::move(as_job->wrapped));
     submit(record, change, std::move(as_job->wrapped));
   } else if (as_job.error().fault == Fault::Unavailable) {
     take_again(record, change);
@@ -521,6 +534,37 @@ void AppWrapperHub::put_labels(const Record& record, const model::Labels& labels
 
 // ----------------------------------------------------------------------------------------------
 // what is asked of the loop
+
+/// Its last controller left it running: what is there is found before it is submitted.
+void AppWrapperHub::adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+  record.is_submitting = true;
+  ports::LeftWork left{record.job, record.key.ns, record.uid, wrapped.command.objects};
+  auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
+  parts_->adopter.adopt(
+      std::move(left), [this, change, job](const Result<ports::AdoptedPods>& found) {
+        answer([this, change, job, found] { adopted(change, *job, found); });
+      });
+}
+
+void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapped,
+                            const Result<ports::AdoptedPods>& found) {
+  const auto at = records_.find(job_of(change));
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.is_submitting = false;
+  if (record.is_gone) return forget(at);
+  if (!found) {
+    parts_->say(fmt::format("AppWrapper {}/{} was dispatched by another controller: {}",
+                            record.key.ns, record.key.name, found.error().message));
+    return take_again(record, change);
+  }
+  parts_->say(fmt::format("AppWrapper {}/{} was dispatched by another controller; {} of its pods "
+                          "are taken over",
+                          record.key.ns, record.key.name, found->bound));
+  wrapped.spec.gang.clusters = {options_.cluster};
+  if (!options_.wrap.is_mcad && found->bound > 0) keep_on_nodes(wrapped.spec.gang, *found);
+  submit(record, change, std::move(wrapped));
+}
 
 void AppWrapperHub::submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
   record.is_submitting = true;

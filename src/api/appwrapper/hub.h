@@ -41,6 +41,7 @@
 #include "control/requests.h"
 #include "kube/access.h"
 #include "kube/client.h"
+#include "ports/adopter.h"
 #include "ports/attempt_sights.h"
 #include "ports/store.h"
 #include "work/wrapped/wrapped_job.h"
@@ -80,6 +81,7 @@ class AppWrapperHub : public ports::AttemptSights {
     Submitter& submitter;
     control::Requests& requests;
     control::Reads& reads;
+    ports::Adopter& adopter;  // of the hub
     std::function<Time()> clock;
     std::function<void(const std::string&)> say;  // a line for the server's log
   };
@@ -147,6 +149,9 @@ class AppWrapperHub : public ports::AttemptSights {
   void cancel_strays(WrapperGroup group);
   void forget(Records::iterator at);
 
+  void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
+  void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
+               const Result<ports::AdoptedPods>& found);
   void submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
   void request(const std::string& job, const std::string& verb,

@@ -328,6 +328,13 @@ json::object status_v1beta1(const json::object& before, const WrapperFacts& fact
   return Writer(before, facts, now).write();
 }
 
+bool is_dispatched_v1beta1(const json::object& status) {
+  const auto* state = status.if_contains("state");
+  if (state == nullptr || !state->is_string()) return false;
+  const std::string_view text = state->get_string();
+  return text == "Running" || text == "RunningHoldCompletion";
+}
+
 bool is_final_v1beta1(const json::object& status) {
   const auto* state = status.if_contains("state");
   if (state == nullptr || !state->is_string()) return false;

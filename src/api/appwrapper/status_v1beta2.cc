@@ -226,6 +226,13 @@ json::object status_v1beta2(const json::object& before, const WrapperFacts& fact
   return Writer(before, facts, now).write();
 }
 
+bool is_deployed_v1beta2(const json::object& status) {
+  const auto* phase = status.if_contains("phase");
+  if (phase == nullptr || !phase->is_string()) return false;
+  const std::string_view text = phase->get_string();
+  return text == "Resuming" || text == "Running";
+}
+
 bool is_final_v1beta2(const json::object& status) {
   const auto* phase = status.if_contains("phase");
   if (phase == nullptr || !phase->is_string()) return false;

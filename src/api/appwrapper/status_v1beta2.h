@@ -15,5 +15,7 @@ boost::json::object status_v1beta2(const boost::json::object& before, const Wrap
 
 /// Succeeded, or Failed for good.
 bool is_final_v1beta2(const boost::json::object& status);
+/// Its controller has made what it wraps, or is about to.
+bool is_deployed_v1beta2(const boost::json::object& status);
 
 }  // namespace muster::api

@@ -114,8 +114,10 @@ void StatusWriter::wrote(const std::string& job, const std::string& text,
     if (!entry.dirty_since.is_never()) touch(job, false);
     return;
   }
-  if (error->is_not_found() || error->is_conflict()) return;  // it is gone, or another one
-  if (entry.failures++ == 0)
+  if (error->is_not_found()) return;  // the watch will say so
+  // A conflict is somebody who wrote at the same time; or it is another one of that name by now,
+  // and the watch will say so.
+  if (entry.failures++ == 0 && !error->is_conflict())
     parts_.say(fmt::format("AppWrapper {}/{}: its status cannot be written: {}", entry.key.ns,
                            entry.key.name, error->message));
   Duration wait = retry_least;

@@ -23,6 +23,9 @@ inline constexpr std::string_view server_label = "muster.dev/server";
 inline constexpr std::string_view peers_label = "muster.dev/peers";
 /// The job's id as it is; the label may hold a short form of it.
 inline constexpr std::string_view job_annotation = "muster.dev/job-id";
+/// On pods that another controller made, from the moment that a job is to take them over until its
+/// attempt has: see adoption.h.
+inline constexpr std::string_view adopting_label = "muster.dev/adopting";
 /// Of how many Jobs the attempt is made.
 inline constexpr std::string_view sets_annotation = "muster.dev/sets";
 /// On everything of a job that is a list of objects: how many of them make pods.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -37,6 +38,24 @@ kube::Resource resource_of(const json::value& object) {
   }
   MUSTER_CHECK(false, "no resource of kind {} is made for commands", kind);
   return {};
+}
+
+MadeObjects clash_of(const json::value& object) {
+  return {Making::Refused,
+          fmt::format("{}: there is one in namespace {} that is not of this job; choose another "
+                      "name",
+                      manifest::title_of(object), kube::namespace_of(object))};
+}
+
+/// Whether it is of no attempt, and belongs to the same hub object as the root.
+bool is_left_by_another(const json::value& there, const json::value& root) {
+  if (kube::find(there, {"metadata", "labels", job_label}) != nullptr) return false;
+  const json::array of_root = kube::items_at(root, {"metadata", "ownerReferences"});
+  if (of_root.empty()) return false;
+  const json::array owners = kube::items_at(there, {"metadata", "ownerReferences"});
+  return std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
+    return kube::text_at(owner, {"uid"}) == kube::text_at(of_root.front(), {"uid"});
+  });
 }
 
 }  // namespace
@@ -108,6 +127,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     ListedObjects listed;
     std::vector<kube::Resource> resources;  // of the objects, as they become known
     OnMade done;
+    bool has_met_any = false;  // objects that were there already
   };
   using List = std::shared_ptr<ListInWork>;
 
@@ -146,10 +166,9 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     }
     put_kinds(list->listed.root, of_workloads);
     create_or_meet(kube::resources::config_maps(), list->listed.root,
-                   [self = shared_from_this(), list](const Reply<json::value>& root,
-                                                     const std::string& clash) {
+                   [self = shared_from_this(), list](const Reply<json::value>& root, Met met) {
                      if (!root) return list->done(judge_refusal(root.error()));
-                     if (!clash.empty()) return list->done({Making::Refused, clash});
+                     if (met == Met::Others) return list->done(clash_of(list->listed.root));
                      if (kube::find(*root, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
                      for (json::value& object : list->listed.objects) put_owner(object, *root);
@@ -158,35 +177,88 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
 
   void make_listed(std::size_t index, const List& list) {
-    if (index == list->listed.objects.size()) return list->done({});
-    create_or_meet(list->resources[index], list->listed.objects[index],
-                   [self = shared_from_this(), index, list](const Reply<json::value>& made,
-                                                            const std::string& clash) {
-                     if (!made) return list->done(judge_refusal(made.error()));
-                     if (!clash.empty()) return list->done({Making::Refused, clash});
+    if (index == list->listed.objects.size()) {
+      return list->has_met_any ? adopt_pods(list) : list->done({});
+    }
+    const json::value& object = list->listed.objects[index];
+    create_or_meet(list->resources[index], object,
+                   [self = shared_from_this(), index, list, &object](
+                       const Reply<json::value>& there, Met met) {
+                     if (!there) return list->done(judge_refusal(there.error()));
+                     list->has_met_any |= met != Met::Nothing;
+                     if (is_left_by_another(*there, list->listed.root))
+                       return self->adopt(index, list, *there);
+                     if (met == Met::Others) return list->done(clash_of(object));
                      self->make_listed(index + 1, list);
                    });
   }
 
-  /// The object as it is then; with a clash, that of somebody else.
-  using OnMet = std::function<void(const Reply<json::value>& object, const std::string& clash)>;
+  /// What had the name already.
+  enum class Met { Nothing, Ours, Others };
+  using OnMet = std::function<void(const Reply<json::value>& there, Met met)>;
   void create_or_meet(const kube::Resource& resource, const json::value& object,
                       const OnMet& then) {
     client.send_later(
         kube::create_request(resource, kube::namespace_of(object), object,
                              {.field_manager = field_manager}),
         [self = shared_from_this(), resource, &object, then](const Reply<json::value>& made) {
-          if (made || !made.error().is_already_exists()) return then(made, "");
+          if (made || !made.error().is_already_exists()) return then(made, Met::Nothing);
           self->client.send_later(
               kube::get_request(resource, kube::namespace_of(object), kube::name_of(object)),
               [self, &object, then](const Reply<json::value>& there) {
-                const bool is_clash = there && !is_same_attempt(*there, object);
-                then(there,
-                     is_clash ? fmt::format("{}: there is one in namespace {} that is not of "
-                                            "this job; choose another name",
-                                            manifest::title_of(object), kube::namespace_of(object))
-                              : "");
+                const bool is_ours = there && is_same_attempt(*there, object);
+                then(there, is_ours ? Met::Ours : Met::Others);
               });
+        });
+  }
+
+  // ---- what another controller made for the hub object, and left: see adoption.h
+
+  void adopt(std::size_t index, const List& list, const json::value& there) {
+    if (kube::find(there, {"metadata", "deletionTimestamp"}) != nullptr)
+      return list->done({Making::NotNow, "what another controller made for it is being deleted"});
+    const json::value& ours = list->listed.objects[index];
+    json::value patch = json::object();
+    kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
+    for (const std::string_view key : {"labels", "annotations", "ownerReferences"})
+      kube::set_at(patch, {"metadata", key}, *kube::find(ours, {"metadata", key}));
+    client.send_later(kube::patch_request(list->resources[index], kube::namespace_of(ours),
+                                          kube::name_of(ours), kube::Patch::Merge, patch,
+                                          {.field_manager = field_manager}),
+                      [self = shared_from_this(), index, list](const Reply<json::value>& done) {
+                        if (!done) return list->done(judge_refusal(done.error()));
+                        self->make_listed(index + 1, list);
+                      });
+  }
+
+  void adopt_pods(const List& listed) {
+    const json::value& root = listed->listed.root;
+    const std::string_view job = kube::text_at(root, {"metadata", "labels", job_label});
+    list(kube::resources::pods(), std::string(kube::namespace_of(root)),
+         fmt::format("{}={}", adopting_label, job), 0,
+         [self = shared_from_this(), listed](const Reply<json::value>& found) {
+           if (!found) return listed->done(judge_refusal(found.error()));
+           auto pods = std::make_shared<const json::array>(kube::items_at(*found, {"items"}));
+           self->adopt_pod(0, pods, listed);
+         });
+  }
+
+  void adopt_pod(std::size_t index, const std::shared_ptr<const json::array>& pods,
+                 const List& listed) {
+    if (index == pods->size()) return listed->done({});
+    const json::value& pod = (*pods)[index];
+    json::value patch = json::object();
+    kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
+    for (const std::string_view key : {"labels", "annotations"})  // the root's are the attempt's
+      kube::set_at(patch, {"metadata", key}, *kube::find(listed->listed.root, {"metadata", key}));
+    kube::set_at(patch, {"metadata", "labels", adopting_label}, nullptr);
+    client.send_later(
+        kube::patch_request(kube::resources::pods(), kube::namespace_of(pod), kube::name_of(pod),
+                            kube::Patch::Merge, patch, {.field_manager = field_manager}),
+        [self = shared_from_this(), index, pods, listed](const Reply<json::value>& done) {
+          if (!done && !done.error().is_not_found())
+            return listed->done(judge_refusal(done.error()));
+          self->adopt_pod(index + 1, pods, listed);
         });
   }
 

@@ -141,6 +141,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   /// On the I/O thread.
   KeptPod seen_pod(const json::value& pod) {
+    if (map_has(pod, adopting_label)) return {};
     const bool is_ours =
         map_has(pod, job_label) && is_our_namespace(kube::namespace_of(pod)) &&
         (options_.server.empty() ||

@@ -1,0 +1,41 @@
+// Adoption in two steps, because pods that are marked as an attempt's before the books know the
+// attempt would be taken for strays and removed. First, before the job is submitted, its pods are
+// marked as wanted by it (adopting_label): they count as foreign no more, so that the job finds
+// their room free. Then, when its attempt is made, ObjectWriter meets the objects and marks both
+// as the attempt's own.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "kube/client.h"
+#include "ports/adopter.h"
+
+namespace muster::clusters {
+
+class KubernetesAdopter : public ports::Adopter {
+ public:
+  explicit KubernetesAdopter(std::unique_ptr<kube::Client> client);
+  /// Waits for the question that is under way: the client should have a short timeout.
+  ~KubernetesAdopter() override;
+  void adopt(ports::LeftWork work,
+             std::function<void(const Result<ports::AdoptedPods>&)> done) override;
+
+ private:
+  void work();
+
+  const std::unique_ptr<kube::Client> client_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  using Asked =
+      std::pair<ports::LeftWork, std::function<void(const Result<ports::AdoptedPods>&)>>;
+  std::deque<Asked> asked_;  // guarded by mutex_
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::clusters

@@ -1,0 +1,36 @@
+// Takes over work that another controller made and left running in a cluster, so that the job that
+// stands for it finds it there instead of making it again.
+//
+// Thread contract: adopt() returns at once; `done` is called once, on a thread of the adopter's, or
+// never when the adopter ends before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "base/result.h"
+
+namespace muster::ports {
+
+struct LeftWork {
+  std::string job;        // that takes it over
+  std::string ns;         // where it is
+  std::string owner_uid;  // of the object that the other controller made it for
+  std::string objects;    // as model::Command has them
+};
+
+/// Pods that are there already. They take no room from now on: the job does.
+struct AdoptedPods {
+  std::int64_t bound = 0;           // to a node, and not ended
+  std::set<std::string> nodes = {};  // of these
+};
+
+class Adopter {
+ public:
+  virtual ~Adopter() = default;
+  virtual void adopt(LeftWork work, std::function<void(const Result<AdoptedPods>&)> done) = 0;
+};
+
+}  // namespace muster::ports
