@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
 #include "work/wrapped/crds.h"
+#include "work/wrapped/rights.h"
 
 namespace muster::app {
 namespace {
@@ -22,6 +24,7 @@ struct InstallOptions {
   std::string context;
   bool print = false;
   bool with_old_group = false;
+  bool with_creators = false;
 };
 
 Result<kube::Access> access_of(const InstallOptions& options) {
@@ -51,14 +54,22 @@ Status install(const InstallOptions& options) {
   const auto client = kube::Client::make(*access);
   if (!client) return client.error();
   const auto old_group = options.with_old_group ? api::OldGroup::Always : api::OldGroup::IfThere;
-  return api::install_crds(**client, old_group, served_within, [](const api::InstalledCrd& crd) {
-    fmt::print("{} {}\n", crd.name, text_of(crd.how));
-  });
+  const Status crds =
+      api::install_crds(**client, old_group, served_within, [](const api::InstalledCrd& crd) {
+        fmt::print("{} {}\n", crd.name, text_of(crd.how));
+      });
+  if (!crds || !options.with_creators) return crds;
+  if (const Status policy = api::install_creators_policy(**client); !policy) return policy;
+  fmt::print("{} applied\n", work::creators_policy_name);
+  return Ok{};
 }
 
 void run_install(const InstallOptions& options) {
   if (options.print) {
     fmt::print("{}", work::appwrapper_crds());
+    if (!options.with_creators) return;
+    for (const auto& object : work::creators_policy())
+      fmt::print("---\n{}\n", boost::json::serialize(object));  // JSON is YAML
     return;
   }
   const Status done = install(options);
@@ -86,6 +97,9 @@ void add_aw_install(CLI::App& app) {
   command->add_flag("--mcad-ibm-com", options->with_old_group,
                     "AppWrappers of mcad.ibm.com too, for clients of MCAD before 1.35; then\n"
                     "`kubectl get appwrapper` means those, unless the group is said");
+  command->add_flag("--creators", options->with_creators,
+                    "a policy too: an AppWrapper is refused when its creator may not create what\n"
+                    "it wraps (Kubernetes 1.30 and later; see appwrappers.creators)");
   command->add_flag("--print", options->print, "print them as YAML instead");
   command->callback([options] { run_install(*options); });
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "config/appwrappers.h"
 #include "config/container_document.h"
 #include "config/problem.h"
 #include "config/values.h"
@@ -239,19 +240,6 @@ struct Defaults {
   std::string queue = "default";  // made, at the top, if `queues` does not have it
   int priority = 50;
   friend bool operator==(const Defaults&, const Defaults&) = default;
-};
-
-/// How AppWrappers are treated where MCAD and Muster differ.
-enum class WrapperProfile { Default, Mcad };
-
-/// AppWrappers of a cluster, the hub, that are taken as jobs.
-struct AppWrappers {
-  std::string cluster;
-  std::string kube_namespace;  // empty: all
-  WrapperProfile profile = WrapperProfile::Default;
-  std::string queue;  // of those that name none; empty: that of defaults
-  bool quota = false;
-  friend bool operator==(const AppWrappers&, const AppWrappers&) = default;
 };
 
 struct Config {

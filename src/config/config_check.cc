@@ -257,6 +257,14 @@ void check_sources(const Config& config, const Names& clusters, Checks& checks) 
   }
 }
 
+/// "batch/Job", "Pod" or "*".
+bool is_kind(std::string_view text) {
+  const std::string_view kind = text.substr(text.rfind('/') + 1);  // npos + 1 is the beginning
+  const bool has_name = !kind.empty() && kind.front() >= 'A' && kind.front() <= 'Z';
+  return text == "*" ||
+         (has_name && text.front() != '/' && std::count(text.begin(), text.end(), '/') <= 1);
+}
+
 /// The hub's own cluster makes what AppWrappers wrap in their namespaces, which may be any.
 void check_appwrappers(const Config& config, const Names& clusters, Checks& checks) {
   if (!config.appwrappers) return;
@@ -265,6 +273,11 @@ void check_appwrappers(const Config& config, const Names& clusters, Checks& chec
   for (const Cluster& cluster : config.clusters) {
     checks.require(cluster.name != hub || cluster.type == ClusterType::Kubernetes,
                    "appwrappers.cluster", "AppWrappers are in clusters of type kubernetes");
+  }
+  const std::vector<std::string>& kinds = config.appwrappers->kinds;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    checks.require(is_kind(kinds[i]), item("appwrappers.kinds", i),
+                   "is no kind; write group/Kind as batch/Job, Kind as Pod, or '*'");
   }
 }
 

@@ -230,6 +230,12 @@ struct Fields<AppWrappers> {
     v.field("queue", &AppWrappers::queue, "of AppWrappers that name none", optional_name());
     v.field("quota", &AppWrappers::quota,
             "QuotaSubtrees of the cluster are queues, and AppWrappers belong to their nodes");
+    v.field("kinds", &AppWrappers::kinds,
+            "what they may wrap, as batch/Job or Pod; '*': all; none: workloads and what goes with "
+            "them, with profile mcad all");
+    v.field("creators", &AppWrappers::creators,
+            "only what their creators may create, which the API server checks after "
+            "`muster aw install --creators`");
   }
 };
 

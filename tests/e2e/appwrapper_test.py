@@ -67,11 +67,11 @@ class WithHub(WithServer):
         self.make_namespace(CLUSTER)
         self.begin_hub()
 
-    def begin_hub(self):
+    def begin_hub(self, more=""):
         self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
    namespace: {self.namespace}}}
-appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}}}
+appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}{more}}}
 """)
 
     def kubectl(self, *words, stdin=None, code=0):
@@ -390,8 +390,70 @@ class TakenOver(WithHub):
         self.assertEqual(self.names("jobs"), ["job.batch/mine"])
 
 
-def install_crds():
-    done = subprocess.run([muster_test.BINARY, "aw", "install", "--kubeconfig",
+ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": "all"}, "rules": [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
+
+
+class Rights(WithHub):
+    """Nobody gets by an AppWrapper what they could not have made themselves."""
+
+    def setUp(self):
+        self.binary = muster_test.BINARY
+        self.make_namespace(CLUSTER)
+
+    def test_only_workloads_and_what_goes_with_them_are_wrapped(self):
+        self.begin_hub()
+        self.create(wrapper("sly", job("sly"), ROLE), components("sly2", ROLE))
+        self.wait_state("sly", "Failed")
+        self.assertIn("GenericItems[1].generictemplate: rbac.authorization.k8s.io/Role is not "
+                      "among the kinds that AppWrappers may wrap", str(self.status("sly")))
+        self.wait("it failed", lambda: self.status("sly2").get("phase") == "Failed")
+        self.assertEqual(self.names("jobs,roles"), [])
+
+    def test_an_administrator_may_allow_other_kinds(self):
+        self.begin_hub(", kinds: [batch/Job]")
+        self.create(wrapper("web", deployment("web")),
+                    wrapper("fine", (job("fine"), {"completionstatus": "Complete"})))
+        self.wait_state("web", "Failed")
+        self.wait_state("fine", "Completed")
+
+    def test_mcad_makes_what_it_may_make_itself(self):
+        self.profile = "mcad"
+        self.begin_hub()
+        self.create(wrapper("role", ROLE))
+        self.wait("it is made", lambda: self.names("roles") == ["role.rbac.authorization.k8s.io/all"])
+
+    def test_the_api_server_refuses_what_a_creator_may_not_create(self):
+        old = components("old", job("old"))
+        self.create(old)
+        install_crds("--creators")
+        self.addCleanup(self.remove_policy)
+        self.begin_hub(", creators: true")
+        self.kubectl("create", "role", "wraps", "--verb=create,get",
+                     "--resource=appwrappers.workload.codeflare.dev,jobs.batch")
+        self.kubectl("create", "rolebinding", "wraps", "--role=wraps", "--user=alice")
+        as_alice = lambda made, code: self.kubectl(
+            "create", "--as=alice", "-f", "-", stdin=json.dumps(made), code=code)
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        time.sleep(6)  # until it is in force everywhere
+        for made in (wrapper("sly", job("sly"), secret), components("sly", job("sly"), secret)):
+            self.assertIn("it wraps a Secret, and you may not create secrets here",
+                          as_alice(made, 1))
+        self.assertIn("a kind that AppWrappers may not wrap", as_alice(wrapper("sly", ROLE), 1))
+        as_alice(wrapper("fine", (job("fine"), {"completionstatus": "Complete"})), 0)
+        self.wait_state("fine", "Completed")
+        self.wait("it is refused", lambda: self.status("old").get("phase") == "Failed")
+        self.assertIn("create it again", str(self.status("old")))
+        self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+
+    def remove_policy(self):
+        for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+            self.kubectl("delete", kind, "muster-appwrapper-creators")
+
+
+def install_crds(*more):
+    done = subprocess.run([muster_test.BINARY, "aw", "install", *more, "--kubeconfig",
                            CLUSTER.file("admin.kubeconfig")],
                           capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:

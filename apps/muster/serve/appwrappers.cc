@@ -1,5 +1,7 @@
 #include "apps/muster/serve/appwrappers.h"
 
+#include "work/wrapped/rights.h"
+
 namespace muster::app {
 
 api::HubOptions hub_of(const config::Config& config) {
@@ -11,6 +13,12 @@ api::HubOptions hub_of(const config::Config& config) {
   options.wrap.queue = wanted.queue.empty() ? config.defaults.queue : wanted.queue;
   options.wrap.priority = config.defaults.priority;
   options.wrap.is_mcad = wanted.profile == config::WrapperProfile::Mcad;
+  if (!wanted.kinds.empty()) {
+    options.wrap.kinds = wanted.kinds;
+  } else if (!options.wrap.is_mcad) {
+    options.wrap.kinds = work::usual_kinds();
+  }
+  options.asks_creators = wanted.creators;
   options.has_quota = wanted.quota;
   options.installs = options.wrap.is_mcad;
   for (const config::Cluster& cluster : config.clusters) {

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "kube/json.h"
 #include "kube/requests.h"
+#include "kube/timestamp.h"
 
 namespace muster::api {
 
@@ -22,6 +23,7 @@ namespace json = boost::json;
 
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration try_again = seconds(1);
+constexpr Duration creators_pause = seconds(5);
 constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
 constexpr std::string_view field_manager = "muster";
@@ -30,6 +32,12 @@ constexpr std::string_view our_name = "muster.dev/muster";  // in spec.managedBy
 json::object status_of(const json::value& object) {
   const json::value* status = kube::find(object, {"status"});
   return status != nullptr && status->is_object() ? status->get_object() : json::object();
+}
+
+Time created_at(const json::value& object) {
+  const auto read = kube::parse_timestamp(
+      kube::text_at(object, {"metadata", "creationTimestamp"}), "creationTimestamp");
+  return read ? *read : Time{0};
 }
 
 std::string_view letters_of(WrapperGroup group) {
@@ -314,6 +322,15 @@ void AppWrapperHub::begin() {
       return answer_after(try_again, [this] { begin(); });
     }
   }
+  if (options_.asks_creators) {
+    const auto since = creators_checked_since(*client_);
+    if (!since) {
+      parts_->say(fmt::format("AppWrappers of cluster {}: {}", options_.cluster,
+                              since.error().message));
+      return answer_after(creators_pause, [this] { begin(); });
+    }
+    checked_since_ = *since;
+  }
   if (!options_.has_quota) return watch();
   quota_ = std::make_unique<QuotaDesk>(
       *client_,
@@ -399,7 +416,11 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     return touch(record);
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
-  if (as_job) {
+  if (as_job && created_at(object) < checked_since_) {
+    refuse(record,
+           "it was created before the API server checked what its creator may create; create it "
+           "again");
+  } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
     const bool is_running =
         record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);

@@ -53,6 +53,7 @@ struct HubOptions {
   std::string ns = {};       // where AppWrappers are looked after; "": everywhere
   work::WrapOptions wrap = {};
   bool installs = false;   // the definitions of AppWrapper, first of all
+  bool asks_creators = false;  // the API server checks what AppWrappers' creators may create
   bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
   std::vector<std::string> unfit_clusters = {};  // that make no objects
   std::string user = "appwrapper";               // of AppWrappers that do not say whose they are
@@ -179,6 +180,7 @@ class AppWrapperHub : public ports::AttemptSights {
   bool is_stopping_ = false;
 
   // Of the thread alone.
+  Time checked_since_{0};  // older AppWrappers are not taken
   std::string hub_mark_;  // in the ids of its jobs
   Records records_;
   std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about

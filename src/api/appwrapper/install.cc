@@ -9,8 +9,10 @@
 
 #include "kube/json.h"
 #include "kube/requests.h"
+#include "kube/timestamp.h"
 #include "kube/yaml.h"
 #include "work/wrapped/crds.h"
+#include "work/wrapped/rights.h"
 
 namespace muster::api {
 
@@ -77,6 +79,54 @@ Status install_crds(kube::Client& client, OldGroup old_group, Duration at_most,
     told({name, how});
   }
   return Ok{};
+}
+
+namespace {
+
+kube::Resource policy_resource(std::string_view kind) {
+  kube::Resource resource;
+  resource.group = "admissionregistration.k8s.io";
+  resource.version = "v1";
+  resource.kind = kind;
+  resource.plural = kind == "ValidatingAdmissionPolicy" ? "validatingadmissionpolicies"
+                                                        : "validatingadmissionpolicybindings";
+  resource.is_namespaced = false;
+  return resource;
+}
+
+}  // namespace
+
+Status install_creators_policy(kube::Client& client) {
+  for (const json::value& object : work::creators_policy()) {
+    const kube::Resource resource = policy_resource(kube::text_at(object, {"kind"}));
+    const auto made = client.send(kube::apply_request(resource, object, "muster", /*force=*/true));
+    if (!made)
+      return Error{Fault::Unavailable,
+                   fmt::format("{} {}: {}", resource.kind, kube::name_of(object),
+                               made.error().message)};
+  }
+  return Ok{};
+}
+
+Result<Time> creators_checked_since(kube::Client& client) {
+  constexpr Duration until_in_force = seconds(5);  // API servers read policies now and then
+  Time since{0};
+  for (const json::value& object : work::creators_policy()) {
+    const kube::Resource resource = policy_resource(kube::text_at(object, {"kind"}));
+    const auto there = client.send(kube::get_request(resource, "", kube::name_of(object)));
+    if (!there) {
+      const bool is_missing = there.error().is_not_found();
+      return Error{is_missing ? Fault::Invalid : Fault::Unavailable,
+                   fmt::format("{} {}: {}{}", resource.kind, kube::name_of(object),
+                               there.error().message,
+                               is_missing ? "; run `muster aw install --creators`" : "")};
+    }
+    const auto made = kube::parse_timestamp(
+        kube::text_at(*there, {"metadata", "creationTimestamp"}), "creationTimestamp");
+    if (!made) return made.error();
+    since = std::max(since, *made + until_in_force);
+  }
+  return since;
 }
 
 }  // namespace muster::api

@@ -25,4 +25,10 @@ enum class OldGroup { IfThere, Always };
 Status install_crds(kube::Client& client, OldGroup old_group, Duration at_most,
                     const std::function<void(const InstalledCrd&)>& told);
 
+/// The policy by which the API server checks what creators of AppWrappers may create: see
+/// work/wrapped/rights.h. Waits; not on the client's I/O thread.
+Status install_creators_policy(kube::Client& client);
+/// When it was there for sure, and in force. Fault::Invalid: it is not.
+Result<Time> creators_checked_since(kube::Client& client);
+
 }  // namespace muster::api

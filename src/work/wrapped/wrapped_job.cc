@@ -14,6 +14,7 @@
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
 #include "work/wrapped/dressed_object.h"
+#include "work/wrapped/rights.h"
 
 namespace muster::work {
 
@@ -110,6 +111,7 @@ class JobMaker {
 
   Result<WrappedJob> make() {
     if (wrapper_.ns.empty()) return invalid("metadata.namespace: missing");
+    if (Status s = check_kinds(wrapper_, options_.kinds); !s) return s.error();
     if (Status s = read_gang(); !s) return s.error();
     if (Status s = pin(); !s) return s.error();
     fill_spec();

@@ -27,6 +27,7 @@ struct WrapOptions {
   std::string queue = {};  // of those without the label muster.dev/queue
   int priority = 0;        // of those that say none
   bool is_mcad = false;    // fits against sums, and totals by MCAD's arithmetic
+  std::vector<std::string> kinds = {"*"};  // that may be wrapped: see rights.h
   manifest::GpuNaming gpus = {};
   std::vector<SelectableCluster> clusters = {};
 };

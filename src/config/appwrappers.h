@@ -1,0 +1,23 @@
+// AppWrappers of a cluster, the hub, that are taken as jobs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster::config {
+
+/// How AppWrappers are treated where MCAD and Muster differ.
+enum class WrapperProfile { Default, Mcad };
+
+struct AppWrappers {
+  std::string cluster;
+  std::string kube_namespace;  // empty: all
+  WrapperProfile profile = WrapperProfile::Default;
+  std::string queue;  // of those that name none; empty: that of defaults
+  bool quota = false;
+  std::vector<std::string> kinds;  // that they may wrap, "batch/Job"; empty: as the profile says
+  bool creators = false;  // the API server checks what their creators may create
+  friend bool operator==(const AppWrappers&, const AppWrappers&) = default;
+};
+
+}  // namespace muster::config

@@ -1,0 +1,147 @@
+#include "work/wrapped/rights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "kube/json.h"
+#include "kube/resource.h"
+
+namespace muster::work {
+
+namespace {
+
+namespace json = boost::json;
+
+struct Kind {
+  std::string_view group;
+  std::string_view kind;
+  std::string_view plural;
+};
+constexpr std::array kinds = {
+    Kind{"", "Pod", "pods"},
+    Kind{"", "Service", "services"},
+    Kind{"", "ConfigMap", "configmaps"},
+    Kind{"", "Secret", "secrets"},
+    Kind{"", "PersistentVolumeClaim", "persistentvolumeclaims"},
+    Kind{"apps", "Deployment", "deployments"},
+    Kind{"apps", "StatefulSet", "statefulsets"},
+    Kind{"apps", "ReplicaSet", "replicasets"},
+    Kind{"batch", "Job", "jobs"},
+    Kind{"batch", "CronJob", "cronjobs"},
+    Kind{"networking.k8s.io", "Ingress", "ingresses"},
+    Kind{"networking.k8s.io", "NetworkPolicy", "networkpolicies"},
+    Kind{"policy", "PodDisruptionBudget", "poddisruptionbudgets"},
+    Kind{"route.openshift.io", "Route", "routes"},
+    Kind{"ray.io", "RayCluster", "rayclusters"},
+    Kind{"ray.io", "RayJob", "rayjobs"},
+    Kind{"ray.io", "RayService", "rayservices"},
+    Kind{"jobset.x-k8s.io", "JobSet", "jobsets"},
+    Kind{"leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets"},
+    Kind{"kubeflow.org", "PyTorchJob", "pytorchjobs"},
+    Kind{"kubeflow.org", "TFJob", "tfjobs"},
+    Kind{"kubeflow.org", "MPIJob", "mpijobs"},
+    Kind{"kubeflow.org", "XGBoostJob", "xgboostjobs"},
+    Kind{"kubeflow.org", "PaddleJob", "paddlejobs"},
+    Kind{"kubeflow.org", "JAXJob", "jaxjobs"},
+    Kind{"scheduling.sigs.k8s.io", "PodGroup", "podgroups"},
+    Kind{"scheduling.x-k8s.io", "PodGroup", "podgroups"},
+};
+// An API server gives the expressions of a policy 10,000,000 units for an object, and a question of
+// rights costs 350,000: one for each of these kinds, and no more.
+static_assert(kinds.size() <= 28);
+
+std::string text_of(std::string_view group, std::string_view kind) {
+  return group.empty() ? std::string(kind) : fmt::format("{}/{}", group, kind);
+}
+
+json::value validation(std::string expression, std::string message) {
+  return json::object({{"expression", json::string(expression)},
+                       {"message", json::string(message)},
+                       {"reason", "Forbidden"}});
+}
+
+/// "batch/Job" of everything that is wrapped, in either dialect.
+constexpr std::string_view wrapped_kinds =
+    "(has(object.spec.resources) && has(object.spec.resources.GenericItems)"
+    " ? object.spec.resources.GenericItems.filter(i, has(i.generictemplate))"
+    ".map(i, i.generictemplate) : [])"
+    ".map(o, o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] + '/' + o.kind : o.kind)"
+    " + (has(object.spec.components) ? object.spec.components.map(c, c.template) : [])"
+    ".map(o, o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] + '/' + o.kind : o.kind)";
+
+}  // namespace
+
+std::vector<std::string> usual_kinds() {
+  std::vector<std::string> all;
+  for (const Kind& one : kinds) all.push_back(text_of(one.group, one.kind));
+  return all;
+}
+
+Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& allowed) {
+  const auto is_allowed = [&](std::string_view text) {
+    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
+      return one == "*" || one == text;
+    });
+  };
+  for (const WrappedItem& item : wrapper.items) {
+    const auto version = kube::parse_group_version(kube::text_at(item.object, {"apiVersion"}));
+    const std::string text = text_of(version.group, kube::text_at(item.object, {"kind"}));
+    if (is_allowed(text)) continue;
+    return invalid(fmt::format(
+        "{}: {} is not among the kinds that AppWrappers may wrap here; its administrator may add "
+        "it to appwrappers.kinds",
+        item.field, text));
+  }
+  return Ok{};
+}
+
+std::vector<json::value> creators_policy() {
+  json::array validations;
+  std::vector<std::string> quoted;
+  for (const Kind& one : kinds) {
+    const std::string text = text_of(one.group, one.kind);
+    quoted.push_back("'" + text + "'");
+    validations.push_back(validation(
+        fmt::format("!('{}' in variables.kinds) || authorizer.group('{}').resource('{}')"
+                    ".namespace(request.namespace).check('create').allowed()",
+                    text, one.group, one.plural),
+        fmt::format("it wraps a {}, and you may not create {} here", text, one.plural)));
+  }
+  validations.push_back(
+      validation(fmt::format("variables.kinds.all(k, k in [{}])", fmt::join(quoted, ", ")),
+                 "it wraps a kind that AppWrappers may not wrap here"));
+  json::array variables;
+  variables.push_back(
+      json::object({{"name", "kinds"}, {"expression", json::string(wrapped_kinds)}}));
+  json::array rules;
+  rules.push_back({{"apiGroups", {"workload.codeflare.dev", "mcad.ibm.com"}},
+                   {"apiVersions", {"*"}},
+                   {"operations", {"CREATE", "UPDATE"}},
+                   {"resources", {"appwrappers"}}});
+  const json::string name(creators_policy_name);
+  // An object that is only being deleted, or whose spec stays, is not judged by who touches it.
+  json::array conditions;
+  conditions.push_back({{"name", "spec-is-new"},
+                        {"expression", "oldObject == null || object.spec != oldObject.spec"}});
+  json::value policy = {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                        {"kind", "ValidatingAdmissionPolicy"},
+                        {"metadata", {{"name", name}}},
+                        {"spec",
+                         {{"failurePolicy", "Fail"},
+                          {"matchConstraints", {{"resourceRules", rules}}},
+                          {"matchConditions", conditions},
+                          {"variables", variables},
+                          {"validations", validations}}}};
+  json::value binding = {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                         {"kind", "ValidatingAdmissionPolicyBinding"},
+                         {"metadata", {{"name", name}}},
+                         {"spec", {{"policyName", name}, {"validationActions", {"Deny"}}}}};
+  return {std::move(policy), std::move(binding)};
+}
+
+}  // namespace muster::work
