@@ -55,6 +55,7 @@ void add_cluster_rbac(CLI::App& app) {
       "  muster cluster rbac --namespace muster | kubectl apply -f -\n"
       "  muster cluster rbac --kinds RayCluster,JobSet,widgets.example.com\n"
       "  muster cluster rbac --namespaces team-a,team-b      or '*': as in the configuration\n"
+      "  muster cluster rbac --appwrappers --namespaces '*' --kinds RayCluster,Job\n"
       "\n"
       "Without --user a service account is made in the namespace, which must be there.");
   const auto options = std::make_shared<RbacOptions>();
@@ -73,6 +74,8 @@ void add_cluster_rbac(CLI::App& app) {
                       "whom to allow it, as Kubernetes calls them; none: a service account");
   command->add_flag("--hub", options->ask.with_hub,
                     "to find kubeconfigs in Secrets, and ClusterProfiles, in the namespace");
+  command->add_flag("--appwrappers", options->ask.with_appwrappers,
+                    "to take its AppWrappers as jobs; --kinds are what they may wrap");
   command->add_flag("--crds", options->ask.with_crds, "to install definitions of kinds");
   command->add_option("-o,--output", options->format, "yaml, or json: one object of kind List")
       ->check(CLI::IsMember({"yaml", "json"}))

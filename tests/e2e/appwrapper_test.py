@@ -16,6 +16,7 @@ import unittest
 import muster_test
 from binaries import KUBERNETES, Missing, find_binaries
 from control_plane import ControlPlane
+from rbac import grant
 from with_server import WithServer
 
 CLUSTER = None
@@ -67,9 +68,10 @@ class WithHub(WithServer):
         self.make_namespace(CLUSTER)
         self.begin_hub()
 
-    def begin_hub(self, more=""):
+    def begin_hub(self, more="", kubeconfig=""):
+        kubeconfig = kubeconfig or CLUSTER.file("admin.kubeconfig")
         self.begin(f"""clusters:
-- {{name: real, type: kubernetes, kubeconfig: {CLUSTER.file("admin.kubeconfig")}, context: real,
+- {{name: real, type: kubernetes, kubeconfig: {kubeconfig}, context: real,
    namespace: {self.namespace}}}
 appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}{more}}}
 """)
@@ -418,11 +420,24 @@ class Rights(WithHub):
         self.wait_state("web", "Failed")
         self.wait_state("fine", "Completed")
 
+    def test_the_printed_rules_are_enough(self):
+        grant(self.binary, CLUSTER, self.namespace, "--user", "nobody", "--appwrappers",
+              "--kinds", "Job", "--name", self.namespace)
+        self.begin_hub(kubeconfig=CLUSTER.write_kubeconfig(
+            f"{self.namespace}.kubeconfig", user={"token": "token-of-nobody"}))
+        self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})),
+                    components("new", job("new")))
+        self.wait_state("old", "Completed")
+        self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
+        log = self.server.log()
+        self.assertNotIn("orbidden", log, log)
+
     def test_mcad_makes_what_it_may_make_itself(self):
         self.profile = "mcad"
         self.begin_hub()
         self.create(wrapper("role", ROLE))
-        self.wait("it is made", lambda: self.names("roles") == ["role.rbac.authorization.k8s.io/all"])
+        made = ["role.rbac.authorization.k8s.io/all"]
+        self.wait("it is made", lambda: self.names("roles") == made)
 
     def test_the_api_server_refuses_what_a_creator_may_not_create(self):
         old = components("old", job("old"))

@@ -191,8 +191,11 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
   options.book.start_retry_pause = config.scheduling.start_retry_pause;
   put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
-  if (config.appwrappers && config.appwrappers->cluster == cluster.name)
-    options.objects.namespaces.emplace_back("*");  // AppWrappers are made where they stand
+  if (config.appwrappers && config.appwrappers->cluster == cluster.name) {
+    const std::string& only = config.appwrappers->kube_namespace;
+    // What they wrap is made where they stand.
+    options.objects.namespaces.push_back(only.empty() ? "*" : only);
+  }
   if (config.appwrappers && config.appwrappers->profile == config::WrapperProfile::Mcad) {
     options.is_aggregate = true;
     options.objects.binding = clusters::NodeBinding::None;

@@ -13,7 +13,7 @@ namespace muster::clusters {
 namespace {
 
 enum class Where { Everywhere, Namespace };
-enum class What { All, Objects, EachKind, Hub, Crds };
+enum class What { All, Objects, EachKind, Hub, AppWrappers, WrappedKind, Crds };
 
 struct Rule {
   Where where;
@@ -69,6 +69,32 @@ const std::vector<Rule>& rules() {
       rule(ns, What::EachKind, "", {"create", "get", "list", "watch"}),
       rule(ns, What::Hub, "secrets", {"get", "list"}),
       rule(ns, What::Hub, "clusterprofiles.multicluster.x-k8s.io", {"list"}),
+      rule(ns, What::AppWrappers, "appwrappers.workload.codeflare.dev",
+           {"get", "list", "watch", "patch"}),
+      rule(ns, What::AppWrappers, "appwrappers/status.workload.codeflare.dev", {"patch"}),
+      helpful(
+          rule(ns, What::AppWrappers, "appwrappers/finalizers.workload.codeflare.dev", {"update"}),
+          "needed where owners are protected, as on OpenShift"),
+      helpful(rule(ns, What::AppWrappers, "appwrappers.mcad.ibm.com",
+                   {"get", "list", "watch", "patch"}),
+              "for clients of MCAD before 1.35"),
+      helpful(rule(ns, What::AppWrappers, "appwrappers/status.mcad.ibm.com", {"patch"}),
+              "for clients of MCAD before 1.35"),
+      helpful(rule(ns, What::AppWrappers, "quotasubtrees.quota.codeflare.dev", {"list", "watch"}),
+              "with appwrappers.quota"),
+      helpful(rule(ns, What::AppWrappers, "quotasubtrees.ibm.com", {"list", "watch"}),
+              "with appwrappers.quota"),
+      helpful(rule(ns, What::AppWrappers, "pods", {"patch"}),
+              "to take over what another controller left"),
+      helpful(rule(ns, What::AppWrappers, "replicasets.apps", {"get"}),
+              "to take over what another controller left"),
+      helpful(rule(ns, What::WrappedKind, "", {"patch"}),
+              "to take over what another controller left"),
+      helpful(rule(all, What::AppWrappers,
+                   "validatingadmissionpolicies validatingadmissionpolicybindings"
+                   ".admissionregistration.k8s.io",
+                   {"get"}),
+              "with appwrappers.creators"),
       rule(all, What::Crds, "customresourcedefinitions.apiextensions.k8s.io",
            {"create", "get", "patch"}),
   };
@@ -100,16 +126,24 @@ constexpr std::array<Known, 17> known_kinds = {{
     {"LeaderWorkerSet", "leaderworkerset.x-k8s.io", "leaderworkersets"},
 }};
 
+bool is_of_kinds(const Rule& rule) {
+  return rule.what == What::EachKind || rule.what == What::WrappedKind;
+}
+
 bool is_asked(const Rule& rule, const PermissionAsk& ask) {
   switch (rule.what) {
     case What::All:
       return true;
     case What::Objects:
-      return ask.with_objects || !ask.kinds.empty();
+      return ask.with_objects || ask.with_appwrappers || !ask.kinds.empty();
     case What::EachKind:
       return !ask.kinds.empty();
     case What::Hub:
       return ask.with_hub;
+    case What::AppWrappers:
+      return ask.with_appwrappers;
+    case What::WrappedKind:
+      return ask.with_appwrappers && !ask.kinds.empty();
     case What::Crds:
       return ask.with_crds;
   }
@@ -126,7 +160,7 @@ std::vector<PlainRule> plain_rules(const PermissionAsk& ask) {
   std::vector<PlainRule> plain;
   for (const Rule& rule : rules()) {
     if (!is_asked(rule, ask)) continue;
-    if (rule.what != What::EachKind) {
+    if (!is_of_kinds(rule)) {
       plain.push_back(
           {&rule, std::string(rule.group), {rule.resources.begin(), rule.resources.end()}});
       continue;
@@ -196,7 +230,7 @@ std::string role_yaml(std::string_view kind, const std::string& metadata, const 
 }
 
 std::string what_text(const Rule& rule) {
-  if (rule.what == What::EachKind) return "each kind in them";
+  if (is_of_kinds(rule)) return "each kind in them";
   std::string text = fmt::format("{}", fmt::join(rule.resources, ", "));
   if (!rule.group.empty()) text += fmt::format(" ({})", rule.group);
   if (!rule.only.empty()) text += fmt::format(" {}", rule.only);
@@ -210,7 +244,10 @@ std::string where_text(const Rule& rule) {
     case What::EachKind:
       return where + ", for lists of objects";
     case What::Hub:
-      return where + ", of a hub";
+      return where + ", to find clusters";
+    case What::AppWrappers:
+    case What::WrappedKind:
+      return where + ", for AppWrappers";
     case What::Crds:
       return where + ", to install definitions";
     case What::All:

@@ -28,8 +28,9 @@ struct PermissionAsk {
   std::vector<std::string> namespaces = {};  // others that jobs may name; "*": all there are
   std::vector<KindRule> kinds = {};          // of lists of objects; with any, lists are allowed
   bool with_objects = false;                 // lists of objects, also without further kinds
-  bool with_hub = false;   // to find other clusters' kubeconfigs and profiles there
-  bool with_crds = false;  // to install definitions
+  bool with_hub = false;          // to find other clusters' kubeconfigs and profiles there
+  bool with_appwrappers = false;  // to take the AppWrappers there as jobs
+  bool with_crds = false;         // to install definitions
 };
 
 /// One verb, to be asked of the API server.

@@ -55,9 +55,16 @@ std::set<std::string> asked(const PermissionAsk& ask) {
 TEST(Permissions, TheManifestGrantsWhatTheCheckAsksForAndNothingElse) {
   PermissionAsk plain{.ns = "team"};
   EXPECT_EQ(granted(rbac_manifest(plain, {})), asked(plain));
-  PermissionAsk all{.ns = "team", .with_objects = true, .with_hub = true, .with_crds = true};
+  PermissionAsk all{.ns = "team",
+                    .with_objects = true,
+                    .with_hub = true,
+                    .with_appwrappers = true,
+                    .with_crds = true};
   all.kinds = {*kind_rule("RayCluster"), *kind_rule("widgets.example.com")};
   EXPECT_EQ(granted(rbac_manifest(all, {})), asked(all));
+  EXPECT_TRUE(
+      asked(all).contains("patch appwrappers.workload.codeflare.dev/status in namespace "
+                          "team"));
   EXPECT_TRUE(asked(all).contains("create rayclusters.ray.io in namespace team"));
   EXPECT_TRUE(asked(all).contains("watch widgets.example.com in namespace team"));
   EXPECT_FALSE(asked(plain).contains("create configmaps in namespace team"));

@@ -1,12 +1,12 @@
 #include "clusters/kubernetes/sight.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "clusters/kubernetes/aggregate_node.h"
 #include "clusters/kubernetes/kept_pod.h"
@@ -223,7 +223,8 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     }
     const Duration unheard = client_.unheard_for();
     if (unheard >= options_.silence_max)
-      return lost_contact(with_nodes_, fmt::format("nothing was heard for {} s", unheard.ms / 1000));
+      return lost_contact(with_nodes_,
+                          fmt::format("nothing was heard for {} s", unheard.ms / 1000));
     client_.run_after(options_.silence_max - unheard,
                       [self = shared_from_this()](bool is_stopping) {
                         if (!is_stopping) self->judge_first_silence();
