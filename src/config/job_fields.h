@@ -78,11 +78,18 @@ struct Fields<model::ObjectCare> {
     v.field("ready_within_most", &Care::ready_within_most,
             "ready_within grows up to this; 0: without end");
     v.field("ready_growth", &Care::ready_growth, "how ready_within grows with every requeue");
-    v.field("requeues_most", &Care::requeues_most, "then it fails; 0: never",
-            between(0, 1'000'000));
+    v.field("requeues_most", &Care::requeues_most, "then it fails; -1: never",
+            between(-1, 1'000'000));
     v.field("requeue_pause", &Care::requeue_pause,
             "before it is tried again; a pause that grows if not given");
+    v.field("requeues_failures", &Care::requeues_failures, "what fails is requeued too");
+    v.field("terminal_exit_codes", &Care::terminal_exit_codes, "not after one of these",
+            between(0, 255));
+    v.field("retryable_exit_codes", &Care::retryable_exit_codes,
+            "if any are given, only after one of these", between(0, 255));
     v.field("keep_ended", &Care::keep_ended, "its objects stay when it has ended by itself");
+    v.field("keep_failed", &Care::keep_failed,
+            "of one that failed they stay so long; none: as keep_ended says");
     v.field("waits_for_pods", &Care::waits_for_pods,
             "complete objects whose pods run: it ends when these have ended");
   }

@@ -229,7 +229,8 @@ objects:
 hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: owner, uid: u-1}
 care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_most: 1h,
        ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
-       waits_for_pods: true}
+       requeues_failures: true, terminal_exit_codes: [3], retryable_exit_codes: [7, 9],
+       keep_failed: 5m, waits_for_pods: true}
 )");
   EXPECT_EQ(job.command.hub, (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"}));
   EXPECT_EQ(job.command.care, (model::ObjectCare{.starts_when_made = true,
@@ -239,7 +240,11 @@ care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_mos
                                                  .ready_growth = model::ReadyGrowth::Exponential,
                                                  .requeues_most = 3,
                                                  .requeue_pause = Duration{0},
+                                                 .requeues_failures = true,
+                                                 .terminal_exit_codes = {3},
+                                                 .retryable_exit_codes = {7, 9},
                                                  .keep_ended = true,
+                                                 .keep_failed = minutes(5),
                                                  .waits_for_pods = true}));
   for (const std::string& text : {to_json(job), to_yaml(job)}) {
     const JobFile again = read_job_file(text, {});

@@ -108,7 +108,8 @@ Status check_care(const ObjectCare& care) {
   if (care.ready_pods < 0) return invalid("care.ready_pods: negative");
   if (care.ready_within.ms < 0) return invalid("care.ready_within: negative");
   if (care.ready_within_most.ms < 0) return invalid("care.ready_within_most: negative");
-  if (care.requeues_most < 0) return invalid("care.requeues_most: negative");
+  if (care.requeues_most < -1) return invalid("care.requeues_most: negative; -1 is without end");
+  if (care.keep_failed && care.keep_failed->ms < 0) return invalid("care.keep_failed: negative");
   if (care.requeue_pause && care.requeue_pause->ms < 0)
     return invalid("care.requeue_pause: negative");
   if (care.ready_within.ms > 0 && !care.starts_when_made)

@@ -83,9 +83,14 @@ struct ObjectCare {
                              // and with ready_pods = 0 only until it has started
   Duration ready_within_most{0};  // the limit grows with every requeue up to this; 0: without end
   ReadyGrowth ready_growth = ReadyGrowth::None;
-  int requeues_most = 0;                       // then it fails; 0: never
+  int requeues_most = -1;                      // then it fails; -1: never
   std::optional<Duration> requeue_pause = {};  // before it is tried again; none: the cluster's own
+  /// What fails is requeued too, unless its exit code says that it is not worth it.
+  bool requeues_failures = false;
+  std::vector<int> terminal_exit_codes = {};   // not after one of these
+  std::vector<int> retryable_exit_codes = {};  // if any are given, only after one of these
   bool keep_ended = false;  // its objects stay when it has ended by itself, until they are deleted
+  std::optional<Duration> keep_failed = {};  // those of one that failed: so long only
   bool waits_for_pods = false;  // objects complete and pods running: it ends when these have
   friend bool operator==(const ObjectCare&, const ObjectCare&) = default;
 };

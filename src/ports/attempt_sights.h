@@ -23,6 +23,7 @@ struct AttemptSight {
   std::string cluster;
   bool is_made = false;      // all its objects
   bool is_complete = false;  // its objects say that they are done; pods may still run
+  int requeues = 0;  // of the job before this attempt, because it failed or pods were missing
   PodCounts pods = {};
   std::string trouble = {};  // why pods do not start; "": nothing is known to be wrong
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;

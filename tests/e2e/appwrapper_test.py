@@ -272,6 +272,72 @@ class Successor(WithHub):
                      '{"spec": {"suspend": false}}')
         self.wait_phase("held", "Running")
 
+    def annotated(self, name, *templates, **values):
+        """With annotations of v1beta2: retryLimit="0"."""
+        made = components(name, *templates)
+        made["metadata"]["annotations"] = {
+            f"workload.codeflare.dev.appwrapper/{key}": value for key, value in values.items()}
+        return made
+
+    def test_what_fails_is_tried_again_after_a_pause_until_the_limit(self):
+        self.create(self.annotated("bad", job("bad", "false"), retryLimit="2",
+                                   retryPausePeriodDuration="1s"))
+        self.wait("it is reset", lambda: self.status("bad").get("resettingCount", 0) >= 1)
+        self.wait_phase("bad", "Failed")
+        status = self.status("bad")
+        self.assertEqual(status["resettingCount"], 2)
+        self.assertIn("requeued 2 times, the most it may be", str(status))
+        self.wait("what it wrapped is removed", lambda: not self.names("jobs,pods"))
+
+    def test_a_terminal_exit_code_is_not_tried_again(self):
+        self.create(
+            self.annotated("bad", job("bad", "false"), terminalExitCodes="1,7"),
+            self.annotated("other", job("other", "false"), retryableExitCodes="7"),
+            self.annotated("kept", job("kept", "false"), retryLimit="0",
+                           deletionOnFailureGracePeriodDuration="1h"))
+        for name in ("bad", "other", "kept"):
+            self.wait_phase(name, "Failed")
+            self.assertNotIn("resettingCount", self.status(name))
+        self.assertIn("exit code 1 is not worth another try", str(self.status("bad")))
+        self.wait("only the kept one is there", lambda: self.names("jobs") == ["job.batch/kept"])
+
+    def test_one_that_succeeded_goes_when_its_time_to_live_is_over(self):
+        self.create(self.annotated("brief", job("brief"), successTTLDuration="3s"),
+                    components("long", job("long")))
+        self.wait_phase("long", "Succeeded")
+        self.wait("it is gone", lambda: self.names("appwrappers,jobs") == [
+            "appwrapper.workload.codeflare.dev/long", "job.batch/long"])
+
+    def test_its_components_are_told(self):
+        self.create(components("parts", job("parts", "sleep"), deployment("web")))
+        self.wait_phase("parts", "Running")
+        told = self.status("parts")["componentStatus"]
+        self.assertEqual([(one["kind"], one["name"], one["podSets"]) for one in told], [
+            ("Job", "parts", [{"path": "template.spec.template", "replicas": 2}]),
+            ("Deployment", "web", [{"path": "template.spec.template", "replicas": 2}])])
+        self.assertEqual([one["conditions"][0]["status"] for one in told], ["True", "True"])
+
+    def test_where_kueue_is_what_has_its_label_is_kueues(self):
+        CLUSTER.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "localqueues.kueue.x-k8s.io"}, "spec": {
+                "group": "kueue.x-k8s.io", "scope": "Namespaced",
+                "names": {"plural": "localqueues", "kind": "LocalQueue"},
+                "versions": [{"name": "v1beta1", "served": True, "storage": True,
+                              "schema": {"openAPIV3Schema": {"type": "object"}}}]}})
+        self.addCleanup(CLUSTER.request, "DELETE", "/apis/apiextensions.k8s.io/v1/"
+                        "customresourcedefinitions/localqueues.kueue.x-k8s.io")
+        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd",
+                     "localqueues.kueue.x-k8s.io")
+        self.server.terminate()
+        self.server.start()
+        theirs = components("theirs", job("theirs"))
+        theirs["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+        self.create(theirs, components("ours", job("ours")))
+        self.wait_phase("ours", "Succeeded")
+        self.assertEqual(self.status("theirs"), {})
+        self.assertEqual(self.names("jobs"), ["job.batch/ours"])
+
     def test_one_that_others_manage_is_left_alone(self):
         self.create(components("theirs", job("theirs", "true"), managedBy="example.com/other"))
         time.sleep(2)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -23,6 +24,15 @@ struct WrapperWait {
   friend bool operator==(const WrapperWait&, const WrapperWait&) = default;
 };
 
+/// Of v1beta2: what one of its components is, as the status repeats it.
+struct WrapperComponent {
+  std::string name = {};
+  std::string kind = {};
+  std::string api_version = {};
+  std::vector<std::pair<std::string, std::int64_t>> pod_sets = {};  // path and replicas
+  friend bool operator==(const WrapperComponent&, const WrapperComponent&) = default;
+};
+
 /// What its author asked for, as far as the status repeats it.
 struct WrapperAsk {
   int priority = 0;
@@ -32,6 +42,8 @@ struct WrapperAsk {
   bool names_its_end = false;  // an item says what completes it
   bool is_held = false;        // v1beta2: spec.suspend
   work::Totals totals = {};
+  std::vector<WrapperComponent> components = {};
+  Duration success_ttl{0};  // v1beta2: deleted so long after it succeeded; 0: never
   friend bool operator==(const WrapperAsk&, const WrapperAsk&) = default;
 };
 

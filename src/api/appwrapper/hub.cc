@@ -28,6 +28,7 @@ constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
 constexpr std::string_view field_manager = "muster";
 constexpr std::string_view our_name = "muster.dev/muster";  // in spec.managedBy
+constexpr std::string_view kueue_label = "kueue.x-k8s.io/queue-name";
 
 json::object status_of(const json::value& object) {
   const json::value* status = kube::find(object, {"status"});
@@ -35,8 +36,8 @@ json::object status_of(const json::value& object) {
 }
 
 Time created_at(const json::value& object) {
-  const auto read = kube::parse_timestamp(
-      kube::text_at(object, {"metadata", "creationTimestamp"}), "creationTimestamp");
+  const auto read = kube::parse_timestamp(kube::text_at(object, {"metadata", "creationTimestamp"}),
+                                          "creationTimestamp");
   return read ? *read : Time{0};
 }
 
@@ -53,6 +54,16 @@ WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapp
   ask.names_its_end = wrapper.has_completion_rule();
   ask.is_held = wrapper.is_suspended;
   ask.totals = wrapped.totals;
+  if (wrapper.dialect != work::Dialect::V1beta2) return ask;
+  ask.success_ttl = wrapper.grace.success_ttl;
+  for (const work::WrappedItem& item : wrapper.items) {
+    WrapperComponent& one = ask.components.emplace_back();
+    one.name = kube::name_of(item.object);
+    one.kind = kube::text_at(item.object, {"kind"});
+    one.api_version = kube::text_at(item.object, {"apiVersion"});
+    for (const work::PodSetPath& set : work::pod_sets_of(item))
+      one.pod_sets.emplace_back(set.path, set.replicas);
+  }
   return ask;
 }
 
@@ -92,6 +103,7 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
                           .source = [this](const std::string& job) { return source_of(job); },
                           .later = [this](std::function<void()> then) { answer(std::move(then)); },
                           .say = parts_->say});
+  expiry_ = std::make_unique<WrapperExpiry>(*client_, parts_->say);
   answer([this] { ask_identity(); });
   thread_ = std::thread([this] { work(); });
   return Ok{};
@@ -211,6 +223,7 @@ void AppWrapperHub::work() {
     do_sights();
     ask_due(now);
     writer_->write_due();
+    expiry_->delete_due(now);
     until = std::min(now + idle_pause, writer_->next_due());
     if (!asks_.empty() && !is_asking_) until = std::min(until, asks_.begin()->first);
   }
@@ -265,6 +278,7 @@ void AppWrapperHub::do_events(Time now) {
     const bool waits =
         row->state == model::JobState::Waiting || row->state == model::JobState::Held;
     set_ask(record, waits ? now : Time::never());
+    if (row->state == model::JobState::Succeeded) expire(record, event.at);
     touch(record);
   }
 }
@@ -322,11 +336,14 @@ void AppWrapperHub::begin() {
       return answer_after(try_again, [this] { begin(); });
     }
   }
+  kube::ApiRequest kueue;
+  kueue.path = "/apis/kueue.x-k8s.io";
+  has_kueue_ = client_->send(kueue).ok();
   if (options_.asks_creators) {
     const auto since = creators_checked_since(*client_);
     if (!since) {
-      parts_->say(fmt::format("AppWrappers of cluster {}: {}", options_.cluster,
-                              since.error().message));
+      parts_->say(
+          fmt::format("AppWrappers of cluster {}: {}", options_.cluster, since.error().message));
       return answer_after(creators_pause, [this] { begin(); });
     }
     checked_since_ = *since;
@@ -402,17 +419,21 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   record.is_v1beta2 = work::dialect_of(object) == work::Dialect::V1beta2;
   record.facts.is_mcad = options_.wrap.is_mcad;
   const std::string_view managed_by = kube::text_at(object, {"spec", "managedBy"});
-  record.is_foreign = !managed_by.empty() && managed_by != our_name;
+  const bool is_of_kueue =
+      has_kueue_ && kube::find(object, {"metadata", "labels", kueue_label}) != nullptr;
+  record.is_foreign = is_of_kueue || (!managed_by.empty() && managed_by != our_name);
+  if (record.is_foreign) return;
   const json::object status = status_of(object);
   record.is_final = record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status);
-  if (record.is_foreign || record.is_final) return;
-  auto known = parts_->store.job(record.job);
   auto as_job = read(object, options_.wrap);
   if (as_job) record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
+  if (record.is_final) return expire(record, succeeded_at(status));
+  auto known = parts_->store.job(record.job);
   if (known) {
     record.facts.row = std::move(*known);
     const model::JobState state = record.facts.row->state;
     if (!model::is_active(state) && !model::is_final(state)) set_ask(record, now);
+    if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);
     return touch(record);
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
@@ -431,6 +452,13 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   } else {
     refuse(record, as_job.error().message);
   }
+}
+
+/// It is deleted when its time to live is over.
+void AppWrapperHub::expire(const Record& record, Time succeeded) {
+  const Duration ttl = record.facts.ask.success_ttl;
+  if (succeeded.is_never() || ttl.ms == 0) return;
+  expiry_->set(record.job, {record.key, record.uid, succeeded + ttl});
 }
 
 /// Nothing is known of it: as if it came once more.
@@ -561,10 +589,10 @@ void AppWrapperHub::adopt(Record& record, const WrapperChange& change, work::Wra
   record.is_submitting = true;
   ports::LeftWork left{record.job, record.key.ns, record.uid, wrapped.command.objects};
   auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
-  parts_->adopter.adopt(
-      std::move(left), [this, change, job](const Result<ports::AdoptedPods>& found) {
-        answer([this, change, job, found] { adopted(change, *job, found); });
-      });
+  parts_->adopter.adopt(std::move(left),
+                        [this, change, job](const Result<ports::AdoptedPods>& found) {
+                          answer([this, change, job, found] { adopted(change, *job, found); });
+                        });
 }
 
 void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapped,
@@ -579,9 +607,10 @@ void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapp
                             record.key.ns, record.key.name, found.error().message));
     return take_again(record, change);
   }
-  parts_->say(fmt::format("AppWrapper {}/{} was dispatched by another controller; {} of its pods "
-                          "are taken over",
-                          record.key.ns, record.key.name, found->bound));
+  parts_->say(
+      fmt::format("AppWrapper {}/{} was dispatched by another controller; {} of its pods "
+                  "are taken over",
+                  record.key.ns, record.key.name, found->bound));
   wrapped.spec.gang.clusters = {options_.cluster};
   if (!options_.wrap.is_mcad && found->bound > 0) keep_on_nodes(wrapped.spec.gang, *found);
   submit(record, change, std::move(wrapped));
@@ -735,6 +764,7 @@ void AppWrapperHub::forget(Records::iterator at) {
   unplaced_.erase(at->first);
   set_ask(at->second, Time::never());
   writer_->forget(at->first);
+  expiry_->forget(at->first);
   records_.erase(at);
 }
 

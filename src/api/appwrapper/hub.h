@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/status_writer.h"
@@ -52,7 +53,7 @@ struct HubOptions {
   std::string cluster = {};  // its name
   std::string ns = {};       // where AppWrappers are looked after; "": everywhere
   work::WrapOptions wrap = {};
-  bool installs = false;   // the definitions of AppWrapper, first of all
+  bool installs = false;       // the definitions of AppWrapper, first of all
   bool asks_creators = false;  // the API server checks what AppWrappers' creators may create
   bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
   std::vector<std::string> unfit_clusters = {};  // that make no objects
@@ -150,6 +151,7 @@ class AppWrapperHub : public ports::AttemptSights {
   void cancel_strays(WrapperGroup group);
   void forget(Records::iterator at);
 
+  void expire(const Record& record, Time succeeded);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
@@ -180,8 +182,10 @@ class AppWrapperHub : public ports::AttemptSights {
   bool is_stopping_ = false;
 
   // Of the thread alone.
-  Time checked_since_{0};  // older AppWrappers are not taken
-  std::string hub_mark_;  // in the ids of its jobs
+  std::unique_ptr<WrapperExpiry> expiry_;
+  bool has_kueue_ = false;  // it is installed, and manages what has its label
+  Time checked_since_{0};   // older AppWrappers are not taken
+  std::string hub_mark_;    // in the ids of its jobs
   Records records_;
   std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about
   bool is_asking_ = false;

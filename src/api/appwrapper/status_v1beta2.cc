@@ -96,12 +96,11 @@ class Writer {
 
   json::object write() {
     const Phase phase = phase_of(facts_);
+    const bool is_reset =
+        phase == Phase::Resetting && text_at(json::value(status_), {"phase"}) != "Resetting";
     status_["phase"] = name_of(phase);
-    if (facts_.row && facts_.row->failures > 0) {
-      status_["resettingCount"] = facts_.row->failures;
-    } else {
-      status_.erase("resettingCount");
-    }
+    count_resets(is_reset);
+    put_components(phase);
     put_resources(phase);
     put_pods(phase);
     put_health(phase);
@@ -137,6 +136,45 @@ class Writer {
   bool has(std::string_view type) const {
     return std::any_of(conditions_.begin(), conditions_.end(),
                        [&](const auto& one) { return text_at(one, {"type"}) == type; });
+  }
+
+  /// Exact as soon as the next try is seen; until then a reset is one more.
+  void count_resets(bool is_reset) {
+    std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + is_reset;
+    if (facts_.is_seen()) count = facts_.sight.requeues + (is_reset ? 1 : 0);
+    if (count > 0) status_["resettingCount"] = count;
+  }
+
+  void put_components(Phase phase) {
+    const bool are_deployed = phase == Phase::Running || phase == Phase::Succeeded;
+    json::array made;
+    for (const WrapperComponent& one : facts_.ask.components) {
+      json::object entry{{"name", json::string(one.name)},
+                         {"kind", json::string(one.kind)},
+                         {"apiVersion", json::string(one.api_version)}};
+      json::array sets;
+      for (const auto& [path, replicas] : one.pod_sets)
+        sets.push_back({{"path", json::string(path)}, {"replicas", replicas}});
+      entry["podSets"] = std::move(sets);
+      json::array conditions;
+      conditions.push_back({{"type", "ResourcesDeployed"},
+                            {"status", are_deployed ? "True" : "False"},
+                            {"reason", are_deployed ? "ComponentCreated" : "ComponentNotCreated"},
+                            {"message", ""},
+                            {"lastTransitionTime", since(made.size(), are_deployed)}});
+      entry["conditions"] = std::move(conditions);
+      made.push_back(std::move(entry));
+    }
+    if (!made.empty()) status_["componentStatus"] = std::move(made);
+  }
+  /// When the condition of that component took this value.
+  std::string since(std::size_t component, bool is_deployed) const {
+    const json::value* list = status_.if_contains("componentStatus");
+    if (list == nullptr || !list->is_array() || component >= list->get_array().size()) return now_;
+    const json::array before = kube::items_at(list->get_array()[component], {"conditions"});
+    const bool is_same =
+        !before.empty() && text_at(before.front(), {"status"}) == (is_deployed ? "True" : "False");
+    return is_same ? std::string(text_at(before.front(), {"lastTransitionTime"})) : now_;
   }
 
   void put_resources(Phase phase) {

@@ -150,7 +150,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
   }
   if (entry.stage != Stage::Made) return;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
-    if (state.is_ended && !entry.is_guess) end(entry, now);
+    if (state.is_ended && !entry.is_guess) end(attempt, entry, now);
     return;
   }
   entry.trouble = state.reason;
@@ -227,8 +227,7 @@ model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& e
   }
   const std::string reason =
       too_few_pods(entry.needed_pods, entry.ready_pods, entry.succeeded_pods);
-  const int most = entry.care.care.requeues_most;
-  if (most > 0 && entry.care.requeues >= most) {
+  if (!entry.care.may_be_requeued()) {
     return model::Finished{attempt.job, attempt.number, false, 1,
                            fmt::format("{} It was requeued {} times, the most it may be.", reason,
                                        entry.care.requeues)};
@@ -256,7 +255,7 @@ void AttemptBook::pass(Time now) {
 
 void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now) {
   if (entry.stage == Stage::Made && entry.verdict) {
-    finish(attempt, entry, *entry.verdict);
+    finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
            start_failed(attempt, entry, "its objects were deleted by somebody else", now));
@@ -278,7 +277,7 @@ Time AttemptBook::due_of(const Entry& entry) const {
       return entry.verdict || entry.is_withdrawn || is_awaited ? entry.at : Time::never();
     }
     case Stage::Ended:
-      return entry.care.care.keep_ended ? Time::never() : entry.at;
+      return stays(entry) ? Time::never() : entry.at;
     case Stage::Confirming:
       return entry.is_asking ? Time::never() : entry.at;
     case Stage::Over:
@@ -331,8 +330,7 @@ bool AttemptBook::is_made(const ports::Attempt& attempt) const {
 
 bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
-  return at != entries_.end() && at->second.stage == Stage::Ended &&
-         at->second.care.care.keep_ended;
+  return at != entries_.end() && at->second.stage == Stage::Ended && stays(at->second);
 }
 
 bool AttemptBook::will_delete(const ports::Attempt& attempt) const {
@@ -359,13 +357,41 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
   entry.is_guess = state.is_guess;
-  if (state.is_ended && !state.is_guess) end(entry, now);
+  if (state.is_ended && !state.is_guess) end(attempt, entry, now);
 }
 
-void AttemptBook::end(Entry& entry, Time now) {
+/// Of one that ended: whether its objects are left where they are.
+bool AttemptBook::stays(const Entry& entry) {
+  const bool has_failed = entry.verdict && !entry.verdict->success;
+  return entry.care.care.keep_ended && !(has_failed && entry.care.care.keep_failed);
+}
+
+/// A failure may be worth another try.
+model::EventBody AttemptBook::outcome_of_verdict(const ports::Attempt& attempt, Entry& entry,
+                                                 Time now) const {
+  model::Finished verdict = *entry.verdict;
+  if (verdict.success || !entry.care.care.requeues_failures) return verdict;
+  if (!is_worth_a_requeue(entry.care.care, verdict.exit_code)) {
+    verdict.reason += fmt::format("; exit code {} is not worth another try", verdict.exit_code);
+  } else if (!entry.care.may_be_requeued()) {
+    verdict.reason +=
+        fmt::format("; it was requeued {} times, the most it may be", entry.care.requeues);
+  } else {
+    entry.requeues = entry.care.requeues + 1;
+    return start_failed(attempt, entry, verdict.reason, now);
+  }
+  return verdict;
+}
+
+void AttemptBook::end(const ports::Attempt& attempt, Entry& entry, Time now) {
+  model::EventBody outcome = outcome_of_verdict(attempt, entry, now);
+  if (std::holds_alternative<model::StartFailed>(outcome))
+    return finish(attempt, entry, std::move(outcome));
+  const bool has_failed = !entry.verdict->success;
   entry.stage = Stage::Ended;
-  entry.at = now + options_.keep_ended;
-  entry.outcome = *entry.verdict;
+  entry.at =
+      now + (has_failed ? entry.care.care.keep_failed : std::nullopt).value_or(options_.keep_ended);
+  entry.outcome = std::move(outcome);
   entry.is_said = true;
   say(*entry.outcome);
 }

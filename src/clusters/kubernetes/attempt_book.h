@@ -173,7 +173,9 @@ class AttemptBook {
   void say_again(const ports::Attempt& attempt, const Entry& entry);
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
   void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
-  void end(Entry& entry, Time now);
+  static bool stays(const Entry& entry);
+  model::EventBody outcome_of_verdict(const ports::Attempt& attempt, Entry& entry, Time now) const;
+  void end(const ports::Attempt& attempt, Entry& entry, Time now);
   void start(const ports::Attempt& attempt, Entry& entry);
   /// False: nothing else is to be made of what was seen.
   bool look_at_care(Entry& entry, const GangState& state, Time now) const;

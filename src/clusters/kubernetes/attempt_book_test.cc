@@ -457,6 +457,38 @@ TEST(AttemptCare, TheTimesOfItsTriesGrowUntilItMayNotBeRequeuedAnyMore) {
                                 "the most it may be."));
 }
 
+TEST(AttemptCare, WhatFailedIsRemovedAndTriedAgainAfterItsPauseUntilTheLimit) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .requeues_most = 1,
+                     .requeue_pause = seconds(90),
+                     .requeues_failures = true,
+                     .keep_ended = true,
+                     .keep_failed = seconds(5)};
+  const auto fail = [&](int code) {
+    GangState state = story.state(0, GangPhase::Failed);
+    state.exit_code = code;
+    state.reason = "Job j failed";
+    state.has_live_pods = false;
+    state.is_ended = true;
+    story.book.seen(story.it(), state, story.now);
+    return story.next_steps();
+  };
+  story.make_next();
+  story.next_steps();
+  EXPECT_THAT(fail(2), ElementsAre("remove"));
+  EXPECT_THAT(story.end_this(), ElementsAre("confirm", "start failed until 90000: Job j failed"));
+  story.attempt = 2;
+  story.make_next();
+  story.next_steps();
+  EXPECT_THAT(fail(2), ElementsAre("finished false 2 Job j failed; it was requeued 1 times, the "
+                                   "most it may be"));
+  story.pass_at(story.now + seconds(4));
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "what failed may be looked at for so long";
+  story.pass_at(story.now + seconds(1));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+}
+
 TEST(AttemptCare, RequeuesAreRememberedOverOtherEndsAndByWhatIsFound) {
   CaredFor story;
   story.care.care = {.starts_when_made = true, .ready_pods = 3, .ready_within = seconds(60)};

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 
 #include "kube/json.h"
 
@@ -44,6 +45,14 @@ Duration ready_limit(const model::ObjectCare& care, int requeues, Duration other
   return std::min(limit, std::max(most, first));
 }
 
+bool is_worth_a_requeue(const model::ObjectCare& care, int exit_code) {
+  const auto has = [&](const std::vector<int>& codes) {
+    return std::find(codes.begin(), codes.end(), exit_code) != codes.end();
+  };
+  return care.requeues_failures && !has(care.terminal_exit_codes) &&
+         (care.retryable_exit_codes.empty() || has(care.retryable_exit_codes));
+}
+
 std::string too_few_pods(std::int64_t minimum, std::int64_t running, std::int64_t completed) {
   return fmt::format(
       "Insufficient number of Running and Completed pods, minimum={}, running={}, completed={}.",
@@ -57,9 +66,13 @@ std::string care_text(const model::ObjectCare& care) {
                     {"readyWithinMostMs", care.ready_within_most.ms},
                     {"readyGrowth", word_of(care.ready_growth)},
                     {"requeuesMost", care.requeues_most},
+                    {"requeuesFailures", care.requeues_failures},
+                    {"terminalExitCodes", json::value_from(care.terminal_exit_codes)},
+                    {"retryableExitCodes", json::value_from(care.retryable_exit_codes)},
                     {"keepEnded", care.keep_ended},
                     {"waitsForPods", care.waits_for_pods}};
   if (care.requeue_pause) made["requeuePauseMs"] = care.requeue_pause->ms;
+  if (care.keep_failed) made["keepFailedMs"] = care.keep_failed->ms;
   return json::serialize(made);
 }
 
@@ -82,9 +95,22 @@ model::ObjectCare parse_care(std::string_view text) {
   for (const ReadyGrowth growth : {ReadyGrowth::Linear, ReadyGrowth::Exponential}) {
     if (kube::text_at(read, {"readyGrowth"}) == word_of(growth)) care.ready_growth = growth;
   }
-  care.requeues_most = small("requeuesMost");
+  const bool has_most = kube::integer_at(read, {"requeuesMost"}, -1) >= 0;
+  if (has_most) care.requeues_most = small("requeuesMost");
+  care.requeues_failures = kube::flag_at(read, {"requeuesFailures"}, false);
+  const auto codes = [&](std::string_view key) {
+    std::vector<int> found;
+    for (const json::value& one : kube::items_at(read, {key})) {
+      if (one.is_int64()) found.push_back(static_cast<int>(one.get_int64()));
+    }
+    return found;
+  };
+  care.terminal_exit_codes = codes("terminalExitCodes");
+  care.retryable_exit_codes = codes("retryableExitCodes");
   if (kube::find(read, {"requeuePauseMs"}) != nullptr)
     care.requeue_pause = Duration{number("requeuePauseMs")};
+  if (kube::find(read, {"keepFailedMs"}) != nullptr)
+    care.keep_failed = Duration{number("keepFailedMs")};
   care.keep_ended = kube::flag_at(read, {"keepEnded"}, false);
   care.waits_for_pods = kube::flag_at(read, {"waitsForPods"}, false);
   return care;

@@ -18,6 +18,7 @@ struct AttemptCare {
   int requeues = 0;        // of the job before it, because pods were not ready in time
   friend bool operator==(const AttemptCare&, const AttemptCare&) = default;
 
+  bool may_be_requeued() const { return care.requeues_most < 0 || requeues < care.requeues_most; }
   /// Whether fewer ready pods than it needs are borne for a time only, also after it has started.
   bool has_limit() const { return care.ready_pods > 0 || care.ready_within.ms > 0; }
 };
@@ -25,6 +26,9 @@ struct AttemptCare {
 /// How long the attempt after so many requeues may take to get ready: t, t, 2t, 4t... or t, t, 2t,
 /// 3t..., as MCAD has it. `otherwise`: of those that do not say.
 Duration ready_limit(const model::ObjectCare& care, int requeues, Duration otherwise);
+
+/// Whether trying again may help a gang that failed with this exit code.
+bool is_worth_a_requeue(const model::ObjectCare& care, int exit_code);
 
 /// "Insufficient number of Running and Completed pods, ...": MCAD's words, which its users' tools
 /// look for.

@@ -38,6 +38,20 @@ TEST(AttemptCare, TheTimeToGetReadyGrowsAsItsJobSays) {
   EXPECT_EQ(ready_limit(endless, 1'000'000, minutes(10)), hours(24 * 365));
 }
 
+TEST(AttemptCare, ExitCodesSayWhetherAnotherTryIsWorthIt) {
+  ObjectCare care;
+  EXPECT_FALSE(is_worth_a_requeue(care, 1)) << "nothing that fails is";
+  care.requeues_failures = true;
+  EXPECT_TRUE(is_worth_a_requeue(care, 1));
+  care.terminal_exit_codes = {3};
+  EXPECT_FALSE(is_worth_a_requeue(care, 3));
+  EXPECT_TRUE(is_worth_a_requeue(care, 1));
+  care.retryable_exit_codes = {3, 9};
+  EXPECT_FALSE(is_worth_a_requeue(care, 3));
+  EXPECT_FALSE(is_worth_a_requeue(care, 1));
+  EXPECT_TRUE(is_worth_a_requeue(care, 9));
+}
+
 TEST(AttemptCare, ReadsBackFromItsText) {
   const ObjectCare all{.starts_when_made = true,
                        .ready_pods = 3,
@@ -46,7 +60,11 @@ TEST(AttemptCare, ReadsBackFromItsText) {
                        .ready_growth = ReadyGrowth::Linear,
                        .requeues_most = 5,
                        .requeue_pause = Duration{0},
+                       .requeues_failures = true,
+                       .terminal_exit_codes = {3, 7},
+                       .retryable_exit_codes = {9},
                        .keep_ended = true,
+                       .keep_failed = minutes(3),
                        .waits_for_pods = true};
   EXPECT_EQ(parse_care(care_text(all)), all);
   EXPECT_EQ(parse_care(care_text({})), ObjectCare{});

@@ -1,5 +1,7 @@
 #include "clusters/kubernetes/sight_teller.h"
 
+#include <algorithm>
+
 namespace muster::clusters {
 
 ports::PodCounts pod_counts(const std::vector<PodSight>& pods) {
@@ -35,8 +37,12 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   if (at == told_.end()) return;
   ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = is_made};
   sight.pods = pod_counts(pods);
-  if (at->second) sight.is_complete = at->second->is_complete;
+  if (at->second) {
+    sight.is_complete = at->second->is_complete;
+    sight.requeues = at->second->requeues;
+  }
   if (state && state->is_known) {
+    sight.requeues = std::max(sight.requeues, state->care.requeues);
     sight.is_complete |= state->is_complete;
     const bool is_starting =
         state->phase == GangPhase::Starting || state->phase == GangPhase::Running;

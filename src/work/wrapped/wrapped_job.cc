@@ -87,6 +87,10 @@ model::ObjectCare care_of(const AppWrapper& wrapper) {
     care.ready_within = at_least_a_second(wrapper.grace.warmup);
     care.requeues_most = wrapper.grace.retry_limit;
     care.requeue_pause = wrapper.grace.retry_pause;
+    care.requeues_failures = true;
+    care.terminal_exit_codes = wrapper.grace.terminal_exit_codes;
+    care.retryable_exit_codes = wrapper.grace.retryable_exit_codes;
+    care.keep_failed = wrapper.grace.deletion_on_failure;
     return care;
   }
   care.waits_for_pods = true;
@@ -96,7 +100,7 @@ model::ObjectCare care_of(const AppWrapper& wrapper) {
   care.ready_within = at_least_a_second(requeuing.first_wait());
   care.ready_within_most = requeuing.time_most;
   care.ready_growth = growth_of(requeuing.growth);
-  care.requeues_most = requeuing.requeuings_most;
+  if (requeuing.requeuings_most > 0) care.requeues_most = requeuing.requeuings_most;
   care.requeue_pause = requeuing.pause;
   return care;
 }
@@ -237,7 +241,6 @@ class JobMaker {
     }
     if (!wrapper_.dispatch_duration.may_overrun) spec.run_limit = wrapper_.dispatch_duration.limit;
     spec.held = wrapper_.is_suspended;
-    if (wrapper_.dialect == Dialect::V1beta2) spec.gang.max_retries = wrapper_.grace.retry_limit;
   }
 
   void fill_command() {
@@ -276,6 +279,16 @@ class JobMaker {
 
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options) {
   return JobMaker(wrapper, options).make();
+}
+
+std::vector<PodSetPath> pod_sets_of(const WrappedItem& item) {
+  if (!item.pod_sets.empty()) return item.pod_sets;
+  std::vector<PodSetPath> sets;
+  const auto inferred = manifest::infer_templates(item.object);
+  if (!inferred) return sets;
+  for (const manifest::PodTemplate& one : *inferred)
+    sets.push_back({one.count, manifest::to_text(one.path)});
+  return sets;
 }
 
 Totals mcad_totals(const WrappedItem& item) {

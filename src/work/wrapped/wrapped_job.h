@@ -23,10 +23,10 @@ struct SelectableCluster {
 };
 
 struct WrapOptions {
-  std::string hub = {};    // the cluster that the AppWrapper was read from
-  std::string queue = {};  // of those without the label muster.dev/queue
-  int priority = 0;        // of those that say none
-  bool is_mcad = false;    // fits against sums, and totals by MCAD's arithmetic
+  std::string hub = {};                    // the cluster that the AppWrapper was read from
+  std::string queue = {};                  // of those without the label muster.dev/queue
+  int priority = 0;                        // of those that say none
+  bool is_mcad = false;                    // fits against sums, and totals by MCAD's arithmetic
   std::vector<std::string> kinds = {"*"};  // that may be wrapped: see rights.h
   manifest::GpuNaming gpus = {};
   std::vector<SelectableCluster> clusters = {};
@@ -48,6 +48,10 @@ struct WrappedJob {
   bool makes_pods = true;  // false: nothing in it does, and its one pod stands for none
   std::vector<std::string> warnings = {};  // those of the AppWrapper among them
 };
+
+/// Paths and replicas of an item's pod sets, given or inferred, as v1beta2 writes them:
+/// "template.spec.template".
+std::vector<PodSetPath> pod_sets_of(const WrappedItem& item);
 
 /// Fault::Invalid names the field; Fault::Unavailable: no cluster matches its selector now.
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options);

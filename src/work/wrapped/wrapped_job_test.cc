@@ -355,7 +355,10 @@ TEST(WrappedJob, PodSetsOfAComponentLeadToItsTemplates) {
 
 TEST(WrappedJob, GracePeriodsAreCareOfComponents) {
   const WrappedJob plain = good(new_one(fmt::format("{{{}}}", component)));
-  EXPECT_EQ(plain.spec.gang.max_retries, 3);
+  EXPECT_EQ(plain.spec.gang.max_retries, 0) << "the cluster pauses before it tries again";
+  EXPECT_TRUE(plain.command.care.requeues_failures);
+  EXPECT_EQ(plain.command.care.requeues_most, 3);
+  EXPECT_EQ(plain.command.care.keep_failed, Duration{0});
   EXPECT_EQ(plain.command.care.ready_within, minutes(5));
   EXPECT_EQ(plain.command.care.requeue_pause, seconds(90));
   EXPECT_EQ(plain.command.care.ready_pods, 0);
@@ -365,8 +368,14 @@ TEST(WrappedJob, GracePeriodsAreCareOfComponents) {
       good(new_one(fmt::format("{{{}}}", component),
                    "annotations: {workload.codeflare.dev.appwrapper/warmupGracePeriodDuration: 7m, "
                    "workload.codeflare.dev.appwrapper/retryPausePeriodDuration: 1s, "
-                   "workload.codeflare.dev.appwrapper/retryLimit: '1'}"));
-  EXPECT_EQ(job.spec.gang.max_retries, 1);
+                   "workload.codeflare.dev.appwrapper/terminalExitCodes: '3,7', "
+                   "workload.codeflare.dev.appwrapper/retryableExitCodes: '9', "
+                   "workload.codeflare.dev.appwrapper/deletionOnFailureGracePeriodDuration: 5m, "
+                   "workload.codeflare.dev.appwrapper/retryLimit: '0'}"));
+  EXPECT_EQ(job.command.care.requeues_most, 0);
+  EXPECT_THAT(job.command.care.terminal_exit_codes, ElementsAre(3, 7));
+  EXPECT_THAT(job.command.care.retryable_exit_codes, ElementsAre(9));
+  EXPECT_EQ(job.command.care.keep_failed, minutes(5));
   EXPECT_EQ(job.command.care.ready_within, minutes(7));
   EXPECT_EQ(job.command.care.requeue_pause, seconds(1));
 }
