@@ -54,12 +54,15 @@ class Proxied(WithCluster):
     def setUp(self):
         super().setUp()
         self.cluster = muster_test.CLUSTER
-        self.add_nodes()
+        self.add_nodes(self.nodes())
         self.proxy = HttpFaults(self.cluster)
         self.addCleanup(self.proxy.close)
         self.ledger = Ledger(self, self.cluster)
         self.start_server(self.proxy.write_kubeconfig(), self.of_cluster,
                           "scheduling: {start_retry_pause: 1s}\n")
+
+    def nodes(self):
+        return max(2, GANGS * self.gpus // 32)  # room for all that never end
 
     def add_nodes(self, count=2):
         self.cluster.add_nodes(count, prefix=self.namespace, gpus=self.gpus,
