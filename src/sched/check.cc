@@ -251,12 +251,16 @@ void check_buckets(const World& world, const Counted& counted, Finding& found) {
         found.expect(((cluster.filled[type] >> whole & 1) != 0) == !bucket.empty(),
                      "bucket {} of type {} is wrongly marked as filled or empty", whole, type);
         for (std::size_t i = 0; i < bucket.size(); ++i) {
-          const NodeClass& cls = world.fleet.node_class(bucket[i]);
+          const NodeClass& cls = world.fleet.node_class(bucket[i].id);
           found.expect(cls.size > 0 && cls.cluster.index() == c && cls.bucket_at == i &&
                            world.fleet.profile(cls.profile).type.index() == type &&
-                           world.fleet.gpu(cls.gpu).whole == whole,
+                           world.fleet.gpu(cls.gpu).whole == whole && bucket[i].whole == whole,
                        "cluster {}: class {} is in the wrong bucket", cluster.spec.name,
-                       bucket[i].v);
+                       bucket[i].id.v);
+          found.expect(
+              bucket[i].generation == cls.generation && bucket[i].first_rank == cls.first_rank,
+              "cluster {}: class {} is not what its bucket says", cluster.spec.name,
+              bucket[i].id.v);
           ++listed;
         }
       }

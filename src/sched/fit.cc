@@ -138,13 +138,33 @@ FitCache::ClassFit& FitCache::new_entry(const World& world, const Policy& policy
   return f;
 }
 
+void FitCache::make_model_anew(const World& world) {
+  make_model(model, world, *renew_at_);
+  fits_.clear();
+  appraised_.clear();
+  renew_at_.reset();
+}
+
+const worth::Appraisal& FitCache::new_appraisal(const World& world, ClassId cls) {
+  if (appraised_.size() <= cls.index()) appraised_.resize(world.fleet.class_slots());
+  const NodeClass& node = world.fleet.node_class(cls);
+  appraised_[cls.index()] = {node.generation, appraise(model, world.fleet, node)};
+  return appraised_[cls.index()].is;
+}
+
+std::optional<worth::LeastLoss> FitCache::least_loss(const World& world, const Policy& policy,
+                                                     PodShapeId pod) {
+  if (renew_at_) make_model_anew(world);
+  if (policy.node_choice != NodeChoice::Worth || !policy.rules.has(Rule::Fragmentation))
+    return std::nullopt;
+  const PodShapeRec& rec = world.shapes.pod(pod);
+  if (!rec.spec.preferred_affinity.empty()) return std::nullopt;  // preferred nodes cost less
+  return sched::least_loss(model, rec);
+}
+
 std::optional<NodeCost> FitCache::cost(const World& world, const Policy& policy, PodShapeId pod,
                                        ClassId cls) {
-  if (renew_at_) {
-    make_model(model, world, *renew_at_);
-    fits_.clear();
-    renew_at_.reset();
-  }
+  if (renew_at_) make_model_anew(world);
   const NodeClass& node = world.fleet.node_class(cls);
   const Match& m = match(world, policy, pod, node.profile);
   if (!m.allowed) return std::nullopt;
@@ -154,7 +174,10 @@ std::optional<NodeCost> FitCache::cost(const World& world, const Policy& policy,
   if (f.cost == unknown_cost) {
     const NodeChoice choice =
         policy.rules.has(Rule::Fragmentation) ? policy.node_choice : NodeChoice::Spread;
-    const NodeCost cost = node_cost(choice, model, world.fleet, node, rec, m.each, 0);
+    std::optional<std::int64_t> worth;
+    if (choice == NodeChoice::Worth && !model.mix.tables.empty())
+      worth = appraisal(world, cls, node.generation).worth;
+    const NodeCost cost = node_cost(choice, model, world.fleet, node, rec, m.each, 0, worth);
     f.cost = cost.cost;
     f.device = cost.device;
   }

@@ -52,6 +52,13 @@ class FitCache {
   /// What the first of them would cost there, preferences included; nothing if there is no room.
   std::optional<NodeCost> cost(const World& world, const Policy& policy, PodShapeId pod,
                                ClassId cls);
+  /// Bounds of cost() for this pod on all classes it fits; nothing if there are none but the cost.
+  std::optional<worth::LeastLoss> least_loss(const World& world, const Policy& policy,
+                                             PodShapeId pod);
+  std::int64_t cost_at_least(const World& world, const worth::LeastLoss& least,
+                             const ListedClass& cls) {
+    return least.score(appraisal(world, cls.id, cls.generation).table, cls.whole);
+  }
 
  private:
   struct ClassFit {
@@ -74,6 +81,13 @@ class FitCache {
     }
     return new_entry(world, policy, pod, each, cls);
   }
+  const worth::Appraisal& appraisal(const World& world, ClassId cls, std::uint32_t generation) {
+    if (cls.index() < appraised_.size() && appraised_[cls.index()].generation == generation)
+      return appraised_[cls.index()].is;
+    return new_appraisal(world, cls);
+  }
+  const worth::Appraisal& new_appraisal(const World& world, ClassId cls);
+  void make_model_anew(const World& world);
   const Match& new_match(const World& world, const Policy& policy, PodShapeId pod,
                          ProfileId profile);
   ClassFit& new_entry(const World& world, const Policy& policy, const PodShapeRec& pod,
@@ -82,6 +96,11 @@ class FitCache {
   std::optional<Time> renew_at_;
   std::vector<std::vector<Match>> matches_;                // [pod shape][profile]
   std::vector<std::vector<std::unique_ptr<Chunk>>> fits_;  // [need][class / chunk_size]
+  struct Appraised {
+    std::uint32_t generation = 0;
+    worth::Appraisal is;
+  };
+  std::vector<Appraised> appraised_;  // by class
 };
 
 /// How many pods of this shape fit on a node with these free amounts.

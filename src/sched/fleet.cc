@@ -335,7 +335,7 @@ void Fleet::join_class(NodeId id) {
     c.members.clear();
     auto& bucket = cluster.buckets[type][whole];
     c.bucket_at = static_cast<std::uint32_t>(bucket.size());
-    bucket.push_back(found);
+    bucket.push_back({found, c.generation, node.rank, static_cast<std::uint32_t>(whole)});
     cluster.filled[type] |= 1u << whole;
     c.hash = hash;
     c.same_hash = same_hash;
@@ -343,7 +343,7 @@ void Fleet::join_class(NodeId id) {
   }
   NodeClass& c = classes_[found.index()];
   ++c.size;
-  c.first_rank = c.size == 1 ? node.rank : std::min(c.first_rank, node.rank);
+  if (c.size == 1 || node.rank < c.first_rank) set_first_rank(c, node.rank);
   c.members.emplace_back(node.rank, id);
   std::push_heap(c.members.begin(), c.members.end(), lowest_rank_first);
   node.cls = found;
@@ -374,11 +374,11 @@ void Fleet::leave_class(NodeId id) {
   cluster.idle_gpu_milli -= gpu_states_[c.gpu].total;
   cluster.gpu_milli -= std::int64_t{profile.gpus} * 1000;
   if (--c.size > 0) {
-    if (node.rank == c.first_rank) c.first_rank = nodes_[first_member(old).index()].rank;
+    if (node.rank == c.first_rank) set_first_rank(c, nodes_[first_member(old).index()].rank);
     return;
   }
   auto& bucket = cluster.buckets[profile.type.index()][whole];
-  classes_[bucket.back().index()].bucket_at = c.bucket_at;
+  classes_[bucket.back().id.index()].bucket_at = c.bucket_at;
   bucket[c.bucket_at] = bucket.back();
   bucket.pop_back();
   if (bucket.empty()) cluster.filled[profile.type.index()] &= ~(1u << whole);
@@ -386,6 +386,13 @@ void Fleet::leave_class(NodeId id) {
   c.generation = ++generation_;
   c.members.clear();
   free_classes_.push_back(old);
+}
+
+void Fleet::set_first_rank(NodeClass& c, std::uint32_t rank) {
+  c.first_rank = rank;
+  const std::size_t type = profiles_[c.profile.index()].type.index();
+  clusters_[c.cluster.index()].buckets[type][gpu_states_[c.gpu].whole][c.bucket_at].first_rank =
+      rank;
 }
 
 /// Takes the class out of the lookup by hash.

@@ -88,6 +88,14 @@ struct NodeClass {
       members;  // heap by rank; stale entries are dropped when met
 };
 
+/// A class as its bucket lists it: what a search reads of every class stands side by side.
+struct ListedClass {
+  ClassId id;
+  std::uint32_t generation = 0;
+  std::uint32_t first_rank = 0;
+  std::uint32_t whole = 0;  // idle devices
+};
+
 struct Cluster {
   model::ClusterSpec spec;
   model::Health health = model::Health::Ready;
@@ -100,7 +108,7 @@ struct Cluster {
   std::int64_t gpu_milli = 0;       // of usable nodes
   std::vector<ProfileId> profiles;  // ever used by its nodes
   /// Classes by GPU type and number of idle devices: [type][whole].
-  std::vector<std::array<std::vector<ClassId>, gpus_per_node_max + 1>> buckets;
+  std::vector<std::array<std::vector<ListedClass>, gpus_per_node_max + 1>> buckets;
   std::vector<std::uint32_t> filled;  // by type: bit n is set while bucket [type][n] has classes
   /// Nodes per (type, whole idle devices), not counting reserved ones, for quick upper bounds.
   std::vector<std::array<std::int32_t, gpus_per_node_max + 1>> unreserved;
@@ -183,6 +191,7 @@ class Fleet {
  private:
   void join_class(NodeId id);
   void leave_class(NodeId id);
+  void set_first_rank(NodeClass& cls, std::uint32_t rank);
   void forget_class(ClassId id);
   void refresh(NodeId id, const Shapes& shapes);  // recomputes free amounts from scratch
   ProfileId profile_of(const Node& node, const Shapes& shapes);

@@ -4,25 +4,11 @@
 #include <map>
 
 #include "base/hash.h"
+#include "sched/cheapest_first.h"
 #include "sched/preempt.h"
 #include "sched/relations.h"
 
 namespace muster::sched {
-namespace {
-
-struct NodeCandidate {
-  std::int64_t cost;
-  std::uint32_t rank;
-  ClassId cls;
-  std::uint32_t generation;
-};
-/// For a heap with the cheapest, then the first-named node on top.
-bool worse(const NodeCandidate& a, const NodeCandidate& b) {
-  if (a.cost != b.cost) return a.cost > b.cost;
-  return a.rank > b.rank;
-}
-
-}  // namespace
 
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& r,
                       const Asker& asker) {
@@ -56,11 +42,11 @@ Placer::Room Placer::room_for(const Ask& ask, int count) {
   const bool limited = ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode);
   const PodShapeId pod = ask.venue.pods[ask.set];
   Room room;
-  each_class(ask, [&](ClassId cls) {
-    std::int64_t per_node = cache_.room(world_, policy_, pod, cls);
+  each_class(ask, [&](const ListedClass& listed) {
+    std::int64_t per_node = cache_.room(world_, policy_, pod, listed.id);
     if (per_node == 0) return true;
     if (limited) per_node = std::min<std::int64_t>(per_node, ask.per_node);
-    const NodeClass& c = world_.fleet.node_class(cls);
+    const NodeClass& c = world_.fleet.node_class(listed.id);
     (open_to(c, ask) ? room.open : room.closed) += per_node * c.size;
     if (c.reserved.is_none()) room.unreserved += per_node * c.size;
     return room.open < count;
@@ -98,25 +84,11 @@ void Placer::price(const Venue& venue, const Shape& shape, const Asker& asker, V
   v.cost = 0;
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
-    std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    std::uint32_t rank = 0;
-    ClassId best_class;
-    each_class(ask, [&](ClassId cls) {
-      const auto there = cache_.cost(world_, policy_, venue.pods[i], cls);
-      if (!there) return true;
-      const NodeClass& c = world_.fleet.node_class(cls);
-      if (!open_to(c, ask)) return true;
-      if (there->cost < best || (there->cost == best && c.first_rank < rank)) {
-        best = there->cost;
-        rank = c.first_rank;
-        best_class = cls;
-      }
-      return true;
-    });
-    if (!best_class.is_none()) v.cost += best;
+    const auto best = CheapestFirst(*this, ask).next();
+    if (best) v.cost += best->cost;
     if (i == 0) {
-      v.rank = rank;
-      v.best = best_class;
+      v.rank = best ? best->rank : 0;
+      v.best = best ? best->cls : ClassId::none();
     }
   }
 }
@@ -169,53 +141,24 @@ int Placer::of_set_on(NodeId node, const Ask& ask) const {
 bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
                        std::vector<NodeId>& hidden) {
   const PodShapeId pod = ask.venue.pods[ask.set];
-  std::vector<NodeCandidate> heap;
-  const auto candidate = [&](ClassId cls) -> std::optional<NodeCandidate> {
-    const auto there = cache_.cost(world_, policy_, pod, cls);
-    if (!there) return std::nullopt;
-    const NodeClass& c = world_.fleet.node_class(cls);
-    if (!open_to(c, ask) || !in_domain(c, ask.domain)) return std::nullopt;
-    return NodeCandidate{there->cost, c.first_rank, cls, c.generation};
-  };
-  each_class(ask, [&](ClassId cls) {
-    if (const auto c = candidate(cls)) heap.push_back(*c);
-    return true;
-  });
-  std::make_heap(heap.begin(), heap.end(), worse);
-  const auto offer = [&](ClassId cls) {
-    if (const auto c = candidate(cls)) {
-      heap.push_back(*c);
-      std::push_heap(heap.begin(), heap.end(), worse);
-    }
-  };
-  int placed = 0;
-  while (placed < count && !heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), worse);
-    const NodeCandidate top = heap.back();
-    heap.pop_back();
-    const NodeClass& c = world_.fleet.node_class(top.cls);
-    if (c.generation != top.generation || c.size == 0) continue;
-    const NodeId node = world_.fleet.first_member(top.cls);
-    if (world_.fleet.node(node).rank !=
-        top.rank) {  // its first node has left or a better one has joined
-      offer(top.cls);
-      continue;
-    }
-    const std::uint16_t device = cache_.cost(world_, policy_, pod, top.cls)->device;
+  CheapestFirst classes(*this, ask);
+  for (int left = count; left > 0; --left) {
+    const auto best = classes.next();
+    if (!best) return false;
+    const NodeId node = world_.fleet.first_member(best->cls);
+    const std::uint16_t device = cache_.cost(world_, policy_, pod, best->cls)->device;
     out.push_back(put(ask, node, device));
-    ++placed;
-    if (placed == count) break;
-    const NodeClass& after = world_.fleet.node_class(top.cls);
-    if (after.generation == top.generation && after.size > 0) offer(top.cls);
+    if (left == 1) break;
+    if (world_.fleet.node_class(best->cls).generation == best->generation) classes.offer(best->cls);
     if (ask.per_node > 0 && policy_.rules.has(Rule::PodsPerNode) &&
         of_set_on(node, ask) >= ask.per_node) {
       world_.fleet.hide(node, true);
       hidden.push_back(node);
     } else {
-      offer(world_.fleet.node(node).cls);
+      classes.offer(world_.fleet.node(node).cls);
     }
   }
-  return placed == count;
+  return true;
 }
 
 bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
@@ -313,9 +256,9 @@ std::vector<Placer::Domain> Placer::domains(const Venue& venue, const Shape& sha
   std::map<std::string, std::vector<std::int64_t>> room;  // by value: pods that fit, per set
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, nullptr};
-    each_class(ask, [&](ClassId cls) {
-      const NodeClass& c = world_.fleet.node_class(cls);
-      const int pods = cache_.room(world_, policy_, venue.pods[i], cls);
+    each_class(ask, [&](const ListedClass& listed) {
+      const NodeClass& c = world_.fleet.node_class(listed.id);
+      const int pods = cache_.room(world_, policy_, venue.pods[i], listed.id);
       const auto& labels = world_.fleet.profile(c.profile).labels;
       const auto value = labels.find(key);
       if (pods == 0 || value == labels.end() || !open_to(c, ask)) return true;

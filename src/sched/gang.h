@@ -92,6 +92,7 @@ class Placer {
 
  private:
   friend class RoomWalk;
+  friend class CheapestFirst;
   struct Domain {
     std::string key;
     std::string value;
@@ -141,7 +142,7 @@ void Placer::each_class(const Ask& ask, Visit&& visit) {
   if (least > gpus_per_node_max || last > cluster.buckets.size()) return;
   for (std::size_t type = first; type < last; ++type) {
     for (std::uint32_t left = cluster.filled[type] >> least << least; left != 0; left &= left - 1) {
-      for (const ClassId cls :
+      for (const ListedClass& cls :
            cluster.buckets[type][static_cast<std::size_t>(std::countr_zero(left))]) {
         if (!visit(cls)) return;
       }

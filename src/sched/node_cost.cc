@@ -79,7 +79,8 @@ worth::Choice choice_of(NodeChoice choice) {
 }  // namespace
 
 NodeCost node_cost(NodeChoice choice, CostModel& model, const Fleet& fleet, const NodeClass& node,
-                   const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot) {
+                   const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot,
+                   std::optional<std::int64_t> worth) {
   const GpuState& gpu = fleet.gpu(node.gpu);
   const std::uint16_t emptiest = gpu.count > 0 ? gpu.free[0] : std::uint16_t{0};
   if (choice == NodeChoice::Spread) {
@@ -88,11 +89,27 @@ NodeCost node_cost(NodeChoice choice, CostModel& model, const Fleet& fleet, cons
   }
   const worth::NodeState before = state_of(fleet.profile(node.profile), node.cpu, node.memory, gpu);
   const worth::PodShape shape = shape_on(pod, each, before);
-  const auto verdict = worth::judge(choice_of(choice), model.mix, model.memo, before, shape, lot);
+  const auto verdict =
+      worth::judge(choice_of(choice), model.mix, model.memo, before, shape, lot, worth);
   // No single device has room: no opinion, and the device is the one with most.
   if (!verdict) return {0, emptiest};
   if (shape.num_gpu != 1) return {verdict->score, worth::whole_milli};
   return {verdict->score, static_cast<std::uint16_t>(before.free[verdict->device])};
+}
+
+worth::Appraisal appraise(const CostModel& model, const Fleet& fleet, const NodeClass& node) {
+  return worth::appraise(
+      model.mix, state_of(fleet.profile(node.profile), node.cpu, node.memory, fleet.gpu(node.gpu)));
+}
+
+std::optional<worth::LeastLoss> least_loss(const CostModel& model, const PodShapeRec& pod) {
+  const bool whole = pod.spec.gpu.each.v == worth::whole_milli && pod.spec.gpu.memory_each.v == 0;
+  if (model.mix.tables.empty() || (pod.gpus > 0 && !whole)) return std::nullopt;
+  worth::PodShape least;
+  least.cpu_milli = capped(pod.cpu);
+  least.memory_mib = capped(pod.memory / mib);  // not rounded up: see shape_on()
+  least.num_gpu = pod.gpus;
+  return worth::LeastLoss(model.mix, least);
 }
 
 void make_model(CostModel& model, const World& world, Time now) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sched/fleet.h"
 #include "sched/policy.h"
 #include "sched/worth.h"
+#include "sched/worth_bound.h"
 
 namespace muster::sched {
 
@@ -29,9 +31,16 @@ struct NodeCost {
 };
 
 /// The cost of a pod on a node it fits by the rules in force. `lot` matters to NodeChoice::Random
-/// alone.
+/// alone. `worth`: of the node, if it is known already.
 NodeCost node_cost(NodeChoice choice, CostModel& model, const Fleet& fleet, const NodeClass& node,
-                   const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot);
+                   const PodShapeRec& pod, std::uint16_t each, std::uint64_t lot,
+                   std::optional<std::int64_t> worth = std::nullopt);
+
+/// What the node is worth as it stands. The model must have been made.
+worth::Appraisal appraise(const CostModel& model, const Fleet& fleet, const NodeClass& node);
+/// Bounds of the cost of a pod by NodeChoice::Worth on all nodes it fits; nothing if it asks for a
+/// share of a GPU, or for that choice no model was made.
+std::optional<worth::LeastLoss> least_loss(const CostModel& model, const PodShapeRec& pod);
 
 /// Makes the mix anew from the demand seen so far and the fleet as it stands, which may be empty.
 void make_model(CostModel& model, const World& world, Time now);

@@ -9,10 +9,10 @@ RoomWalk::RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_
     : placer_(placer), venue_(venue), set_(set), asker_(asker) {
   per_node_ = placer.policy_.rules.has(Rule::PodsPerNode) ? per_node : 0;
   const Placer::Ask ask{venue, set, per_node, asker_, nullptr};
-  placer.each_class(ask, [&](ClassId cls) {
-    const NodeClass& c = placer.world_.fleet.node_class(cls);
+  placer.each_class(ask, [&](const ListedClass& listed) {
+    const NodeClass& c = placer.world_.fleet.node_class(listed.id);
     if (!placer.open_to(c, ask)) return true;
-    const int pods = placer.cache_.room(placer.world_, placer.policy_, venue.pods[set], cls);
+    const int pods = placer.cache_.room(placer.world_, placer.policy_, venue.pods[set], listed.id);
     room_ += std::int64_t{limited(pods)} * c.size;
     return true;
   });

@@ -10,8 +10,6 @@
 namespace muster::sched::worth {
 namespace {
 
-/// Scores closer than this are a tie, so that the node order decides and load stays concentrated.
-constexpr int tie_bits = 11;  // 2048 ticks = 6.4 GPU milli
 /// While more than half of the fleet is idle a share does not open an idle GPU if one in use will
 /// do: this outweighs the markdown of idle GPUs, which pays only when GPUs are scarce.
 constexpr std::int64_t open_idle_gpu = 6;
@@ -105,11 +103,12 @@ std::int64_t WorthMemo::operator()(const Mix& mix, const NodeState& node) {
 }
 
 std::optional<Verdict> judge(Choice choice, const Mix& mix, WorthMemo& memo, const NodeState& node,
-                             const PodShape& pod, std::uint64_t lot) {
+                             const PodShape& pod, std::uint64_t lot,
+                             std::optional<std::int64_t> worth) {
   if (!fits(node, pod)) return std::nullopt;
   switch (choice) {
     case Choice::Default: {
-      const std::int64_t before = memo(mix, node);
+      const std::int64_t before = worth ? *worth : memo(mix, node);
       const bool opening_costs = pod.num_gpu == 1 && pod.gpu_milli < whole_milli &&
                                  mix.idle_milli * 2 > mix.capacity_milli;
       return best_device(node, pod, [&](const NodeState& after) {

@@ -25,6 +25,8 @@ constexpr std::int32_t whole_milli = 1000;  // one whole GPU
 constexpr std::int32_t slot_milli = 10;     // shares are valued in steps of 1% of a GPU
 constexpr std::size_t slots_max = 100;      // of one GPU
 constexpr std::size_t models_max = 64;
+/// Scores closer than this are a tie, so that the node order decides and load stays concentrated.
+constexpr int tie_bits = 11;  // 2048 ticks = 6.4 GPU milli
 constexpr std::uint64_t any_model = ~std::uint64_t{0};
 /// CPU milli and memory MiB stay at or below this, so that their products with prices fit 64 bits.
 constexpr std::int64_t amount_max = (std::int64_t{1} << 24) - 1;
@@ -152,8 +154,10 @@ struct Verdict {
 };
 
 /// Nothing when the pod does not fit. `lot` is a hash of (seed, pod, node) and is read by Random
-/// alone: every other verdict depends on (mix, node, pod) only and may be memoised.
+/// alone: every other verdict depends on (mix, node, pod) only and may be memoised. `worth`: of the
+/// node, if it is known already.
 std::optional<Verdict> judge(Choice choice, const Mix& mix, WorthMemo& memo, const NodeState& node,
-                             const PodShape& pod, std::uint64_t lot);
+                             const PodShape& pod, std::uint64_t lot,
+                             std::optional<std::int64_t> worth = std::nullopt);
 
 }  // namespace muster::sched::worth
