@@ -22,13 +22,12 @@ CheapestFirst::CheapestFirst(Placer& placer, const Placer::Ask& ask) : placer_(p
   placer.each_class(ask, [&](const ListedClass& c) {
     if (least) {
       const std::int64_t cost = cache.cost_at_least(placer.world_, *least, c);
-      heap_.push_back({cost, c.first_rank, c.id, c.generation, true});
+      classes_.push_back({cost, c.first_rank, c.id, c.generation, true});
     } else if (const auto found = judge(c.id)) {
-      heap_.push_back(*found);
+      classes_.push_back(*found);
     }
     return true;
   });
-  std::make_heap(heap_.begin(), heap_.end(), worse);
 }
 
 std::optional<CheapestFirst::Found> CheapestFirst::judge(ClassId cls) const {
@@ -43,20 +42,42 @@ std::optional<CheapestFirst::Found> CheapestFirst::judge(ClassId cls) const {
 void CheapestFirst::offer(ClassId cls) {
   const auto found = judge(cls);
   if (!found) return;
-  heap_.push_back(*found);
-  std::push_heap(heap_.begin(), heap_.end(), worse);
+  classes_.push_back(*found);
+  if (in_order_) std::push_heap(classes_.begin(), classes_.end(), worse);
+}
+
+void CheapestFirst::put_in_order() {
+  if (!in_order_) std::make_heap(classes_.begin(), classes_.end(), worse);
+  in_order_ = true;
+}
+
+CheapestFirst::Found CheapestFirst::take_best() {
+  if (in_order_) {
+    std::pop_heap(classes_.begin(), classes_.end(), worse);
+  } else {
+    std::swap(*std::max_element(classes_.begin(), classes_.end(), worse), classes_.back());
+  }
+  const Found best = classes_.back();
+  classes_.pop_back();
+  return best;
 }
 
 std::optional<CheapestFirst::Found> CheapestFirst::next() {
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), worse);
-    const Found top = heap_.back();
-    heap_.pop_back();
-    const NodeClass& c = placer_.world_.fleet.node_class(top.cls);
-    if (c.generation != top.generation) continue;
+  if (asked_) put_in_order();
+  asked_ = true;
+  while (!classes_.empty()) {
+    const Found best = take_best();
+    const NodeClass& c = placer_.world_.fleet.node_class(best.cls);
+    if (c.generation != best.generation) continue;
     // Its first node may have left, or a better one joined.
-    if (!top.is_bound && c.first_rank == top.rank) return top;
-    offer(top.cls);
+    if (!best.is_bound && c.first_rank == best.rank) return best;
+    const auto found = judge(best.cls);
+    // A bound that says the truth: nobody else's is below it.
+    if (found && found->cost == best.cost && found->rank == best.rank) return found;
+    put_in_order();
+    if (!found) continue;
+    classes_.push_back(*found);
+    std::push_heap(classes_.begin(), classes_.end(), worse);
   }
   return std::nullopt;
 }

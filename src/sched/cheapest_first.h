@@ -29,10 +29,14 @@ class CheapestFirst {
 
  private:
   std::optional<Found> judge(ClassId cls) const;
+  void put_in_order();
+  Found take_best();
 
   Placer& placer_;
   const Placer::Ask& ask_;
-  std::vector<Found> heap_;
+  std::vector<Found> classes_;
+  bool asked_ = false;
+  bool in_order_ = false;  // `classes_` is a heap; most who ask want the best alone
 };
 
 }  // namespace muster::sched

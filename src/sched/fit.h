@@ -1,5 +1,5 @@
 // Which pods fit which nodes, remembered. Static demands (selector, affinity, taints, GPU type) are
-// judged once per pod shape and profile, room and cost once per pod shape and class. A cache: it
+// judged once per pod shape and profile, the cost once per pod shape and class. A cache: it
 // can be dropped at any time without changing a decision.
 #pragma once
 
@@ -27,6 +27,10 @@ struct Match {
   std::int32_t preference = 0;  // weights of preferred terms that hold, less those of soft taints
 };
 
+/// How many pods of this shape fit on a node with these free amounts.
+int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& node,
+                  const GpuState& gpu, const Rules& rules);
+
 class FitCache {
  public:
   CostModel model;
@@ -43,11 +47,14 @@ class FitCache {
     }
     return new_match(world, policy, pod, profile);
   }
-  /// How many pods of the shape one node of the class can take.
+  /// How many pods of the shape one node of the class can take. Counted anew each time: that takes
+  /// less than to find it in a table of all pods and classes.
   int room(const World& world, const Policy& policy, PodShapeId pod, ClassId cls) {
     const NodeClass& node = world.fleet.node_class(cls);
     const Match& m = match(world, policy, pod, node.profile);
-    return m.allowed ? entry(world, policy, world.shapes.pod(pod), m.each, cls, node).pods : 0;
+    if (!m.allowed) return 0;
+    return pods_that_fit(world.shapes.pod(pod), m.each, node, world.fleet.gpu(node.gpu),
+                         policy.rules);
   }
   /// What the first of them would cost there, preferences included; nothing if there is no room.
   std::optional<NodeCost> cost(const World& world, const Policy& policy, PodShapeId pod,
@@ -102,9 +109,5 @@ class FitCache {
   };
   std::vector<Appraised> appraised_;  // by class
 };
-
-/// How many pods of this shape fit on a node with these free amounts.
-int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& node,
-                  const GpuState& gpu, const Rules& rules);
 
 }  // namespace muster::sched

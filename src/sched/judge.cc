@@ -167,9 +167,12 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
 std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
                                          const Asker& asker, const Charges& charges) {
   if (!policy.rules.has(Rule::BackfillQuota)) return std::nullopt;
+  std::vector<QueueId> limited = queues_of(world.job(asker.job), policy.rules);
+  std::erase_if(limited, [&](QueueId queue) { return !world.quota[queue].limited; });
+  if (limited.empty()) return std::nullopt;
   for (const Reservation& r : world.reservations()) {
     if (r.job.is_none() || r.preempting || may_use_reserved(world, policy, r, asker)) continue;
-    for (const QueueId mine : queues_of(world.job(asker.job), policy.rules)) {
+    for (const QueueId mine : limited) {
       for (const QueueId theirs : queues_of(world.job(r.job), policy.rules)) {
         if (auto over = world.quota.over_beside(mine, charges, theirs, r.charges)) return over;
       }

@@ -27,6 +27,12 @@ std::int64_t remembered(const QueueNode& node, std::size_t r, std::uint64_t fact
                                          Wide(fixed_one));
 }
 
+/// Nobody in the tree is promised anything that others must leave free.
+bool holds_nothing(const QueueNode& root) {
+  return std::all_of(root.held_below.begin(), root.held_below.end(),
+                     [](std::int64_t held) { return held == 0; });
+}
+
 }  // namespace
 
 QuotaTree::QuotaTree() {
@@ -170,6 +176,8 @@ void QuotaTree::inherit(QueueId queue) {
   QueueNode& n = node(queue);
   const bool top = n.parent.is_none();
   n.cap = top ? n.priority_cap : std::min(n.priority_cap, node(n.parent).cap);
+  n.limited = !top && node(n.parent).limited;
+  for (const LimitRec& limit : n.limits) n.limited = n.limited || !(limit == LimitRec{});
   n.guarantor = n.has_guarantee ? queue : top ? QueueId::none() : node(n.parent).guarantor;
   for (const QueueId child : n.children) inherit(child);
 }
@@ -208,9 +216,16 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
   for (const Charge& c : charges) update_held(queue, c.resource.index());
 }
 
+QueueId QuotaTree::tree_of(QueueId queue) const {
+  while (!nodes_[queue.index()].parent.is_none()) queue = nodes_[queue.index()].parent;
+  return queue;
+}
+
 std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
                                          const Capacity& capacity, const Rules& rules,
                                          const Charges& credit) const {
+  if (!nodes_[queue.index()].limited && holds_nothing(nodes_[tree_of(queue).index()]))
+    return std::nullopt;
   for (const Charge& c : charges) {
     if (c.amount == 0) continue;
     const ResourceId r = c.resource;
@@ -258,7 +273,8 @@ std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& ch
   };
   for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
     const QueueNode& n = nodes_[id.index()];
-    if (n.limits.empty() || !above_first(id)) continue;
+    if (!n.limited) break;  // nor is anybody above
+    if (!above_first(id)) continue;
     for (const Charge& c : charges) {
       const LimitRec limit = limit_of(n, c.resource);
       std::int64_t most = limit.maximum;

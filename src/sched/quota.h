@@ -33,6 +33,7 @@ struct LimitRec {
   std::int64_t maximum = unset;
   std::int64_t borrow = unset;
   std::int64_t lend = unset;
+  friend bool operator==(const LimitRec&, const LimitRec&) = default;
 };
 
 struct QueueNode {
@@ -47,6 +48,7 @@ struct QueueNode {
   model::Strategy strategy = model::Strategy::Backfill;
   bool alive = false;  // false: named by a job but not configured, or removed
   bool has_guarantee = false;
+  bool limited = false;  // by a limit of its own or of a queue above
   std::string name;
   std::string tree;
   std::vector<QueueId> children;
@@ -111,6 +113,7 @@ class QuotaTree {
   void inherit(QueueId queue);
   void rank_names();
   QueueId tree_root(const std::string& tree);
+  QueueId tree_of(QueueId queue) const;  // its hidden root
   void adopt(QueueId child, QueueId parent);
 
   std::vector<std::string> resources_;

@@ -36,7 +36,6 @@ int RoomWalk::pods_on(const Freed& freed) const {
   GpuState gpu;
   gpu.count = static_cast<std::uint8_t>(count);
   gpu.free = freed.devices;
-  std::sort(gpu.free.begin(), gpu.free.begin() + count, std::greater<>());
   for (int d = 0; d < count; ++d) {
     const std::uint16_t free = gpu.free[static_cast<std::size_t>(d)];
     gpu.total += free;
@@ -44,6 +43,8 @@ int RoomWalk::pods_on(const Freed& freed) const {
   }
   const Match& match = placer_.cache_.match(world, placer_.policy_, venue_.pods[set_],
                                             world.fleet.node(freed.node).profile);
+  // Of whole devices only the number counts.
+  if (match.each != 1000) std::sort(gpu.free.begin(), gpu.free.begin() + count, std::greater<>());
   return limited(pods_that_fit(world.shapes.pod(venue_.pods[set_]), match.each, freed.state, gpu,
                                placer_.policy_.rules));
 }
