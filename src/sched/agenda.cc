@@ -27,8 +27,11 @@ const LineState& Agenda::state(LineId line) const {
 
 Agenda::Entry Agenda::entry_of(const World& world, LineId id) const {
   const JobSlot slot = lines_[id.index()].current;
-  const Job& job = world.job(slot);
-  return {job.priority, job.seq, id, slot, job.queue, job.shape};
+  const Line& line = world.line(id);
+  // Its first job need not be looked at: the line knows.
+  const auto& [key, first] = *line.jobs.begin();
+  const std::uint64_t seq = slot == first ? key.first : world.job(slot).seq;
+  return {line.priority, seq, id, slot, line.queue, line.shape};
 }
 
 bool Agenda::in_order(const World& world, const Entry& a, const Entry& b) const {
@@ -116,7 +119,15 @@ void Agenda::mark_candidates(World& world, bool closer) {
   };
   std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
   for (const LineId id : due_list_) add(id);
-  for (const LineId id : *with_chance) {
+  // Lines and their states are scattered: the next ones are on their way meanwhile.
+  constexpr std::size_t ahead = 8;
+  for (std::size_t i = 0; i < with_chance->size(); ++i) {
+    if (i + ahead < with_chance->size()) {
+      const LineId coming = (*with_chance)[i + ahead];
+      __builtin_prefetch(&lines_[coming.index()]);
+      __builtin_prefetch(&world.line(coming));
+    }
+    const LineId id = (*with_chance)[i];
     if (lines_[id.index()].failed != epoch_) add(id);
   }
   std::sort(marked.begin(), marked.end());

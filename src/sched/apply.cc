@@ -165,6 +165,7 @@ class Applier {
     Active active;
     active.cluster = cluster;
     active.placed_at = at_;
+    active.pods.reserve(e.pods.size());
     std::vector<int> counts(shape.sets.size(), 0);
     std::vector<TypeId> types(shape.sets.size(), TypeId{0});
     for (const model::PodPlace& place : e.pods) {

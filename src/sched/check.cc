@@ -596,9 +596,16 @@ void check_reservations(const World& world, Finding& found) {
     }
   }
   std::size_t reserved = 0;
+  bool all_usable = true;
   for (std::size_t i = 0; i < world.fleet.node_count(); ++i) {
-    if (!world.fleet.node(id_at<NodeId>(i)).reserved.is_none()) ++reserved;
+    const Node& node = world.fleet.node(id_at<NodeId>(i));
+    if (node.reserved.is_none()) continue;
+    ++reserved;
+    all_usable = all_usable && world.fleet.usable(node);
   }
+  found.expect(all_usable == world.fleet.all_reserved_usable(),
+               "that all reserved nodes are usable is {}, but said to be {}", all_usable,
+               !all_usable);
   found.expect(marked == reserved, "{} nodes are marked as reserved, reservations have {}",
                reserved, marked);
 }

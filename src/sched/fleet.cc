@@ -348,7 +348,11 @@ void Fleet::join_class(NodeId id) {
   std::push_heap(c.members.begin(), c.members.end(), lowest_rank_first);
   node.cls = found;
   ++cluster.all[type][whole];
-  if (node.reserved.is_none()) ++cluster.unreserved[type][whole];
+  if (node.reserved.is_none()) {
+    ++cluster.unreserved[type][whole];
+  } else {
+    ++reserved_usable_;
+  }
   Profile& profile = profiles_[node.profile.index()];
   ++profile.nodes;
   count_totals(profile, +1);
@@ -367,7 +371,11 @@ void Fleet::leave_class(NodeId id) {
   Profile& profile = profiles_[c.profile.index()];
   const std::size_t whole = gpu_states_[c.gpu].whole;
   --cluster.all[profile.type.index()][whole];
-  if (c.reserved.is_none()) --cluster.unreserved[profile.type.index()][whole];
+  if (c.reserved.is_none()) {
+    --cluster.unreserved[profile.type.index()][whole];
+  } else {
+    --reserved_usable_;
+  }
   --profile.nodes;
   count_totals(profile, -1);
   totals_.idle_gpu_milli -= gpu_states_[c.gpu].total;
@@ -479,7 +487,9 @@ void Fleet::vacate(const PodOn& on, const Shapes& shapes) {
 
 void Fleet::reserve(NodeId id, ReservationId reservation) {
   leave_class(id);
-  nodes_[id.index()].reserved = reservation;
+  ReservationId& reserved = nodes_[id.index()].reserved;
+  reserved_ += (reservation.is_none() ? 0 : 1) - (reserved.is_none() ? 0 : 1);
+  reserved = reservation;
   join_class(id);
   gain(id);
 }

@@ -186,6 +186,8 @@ class Fleet {
   /// Pods now placed that keep others away (anti-affinity): while there are any, every pod is
   /// checked against them.
   int repelling_pods() const { return repelling_pods_; }
+  /// No node that is reserved for a job has become unusable.
+  bool all_reserved_usable() const { return reserved_ == reserved_usable_; }
   void log_gains(bool on) { log_gains_ = on; }
 
  private:
@@ -218,6 +220,8 @@ class Fleet {
   std::vector<NodeId> gained_;
   bool log_gains_ = true;
   int repelling_pods_ = 0;
+  std::int64_t reserved_ = 0;  // nodes
+  std::int64_t reserved_usable_ = 0;
   bool repeller_left_ = false;
   std::vector<std::int64_t> type_memory_;
   Rules rules_;

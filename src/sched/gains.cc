@@ -38,6 +38,12 @@ std::optional<int> evictable_class(const World& world, const PodOn& pod) {
   return job.active->counted_at;
 }
 
+/// Not to be ruled out that somebody would have to go for a job of this class.
+bool stands_above_somebody(const Gains::Moment& at, int priority) {
+  return at.may_evict &&
+         (at.world.quota.any_guarantee() || at.world.lowest_running_priority() < priority);
+}
+
 /// Another job of the line has it reserved: it may start although the first of the line does not.
 bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
   if (kept.is_none() || world.reservation(kept).job.is_none()) return false;
@@ -498,9 +504,8 @@ std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, in
 /// nodes of the same kind there.
 template <typename Open>
 bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) {
-  if (!at.may_evict) return false;
+  if (!stands_above_somebody(at, priority)) return false;
   const bool guarantees = at.world.quota.any_guarantee();
-  if (!guarantees && at.world.lowest_running_priority() >= priority) return false;
   if (standings_moved_) return true;
   const int below = guarantees ? std::numeric_limits<int>::max() : priority;
   const Shape& shape = at.world.shapes[id];
@@ -574,18 +579,20 @@ bool Gains::has_chance(const Moment& at, ShapeId shape) {
 
 Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
   if (!has_chance(at, line.shape)) return {};
-  const Chance chance = bounds_[line.shape.index()].chance;
+  Hope hope;
+  hope.room = bounds_[line.shape.index()].chance == Chance::Any;
+  const bool capped = at.policy.rules.has(Rule::PriorityCap);
+  const int priority =
+      capped ? std::min(line.priority, at.world.quota.cap(line.queue)) : line.priority;
+  if (hope.room && !stands_above_somebody(at, priority)) return hope;  // without a look at the job
   const Job& job = at.world.job(slot);
-  const int priority = priority_class(at.world, job, at.policy);
   const bool maybe_inside = !at.world.quota.guarantor(job.queue).is_none();
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
                     priority, maybe_inside};
   const auto open = [&](const Reservation& r) {
     return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
   };
-  Hope hope;
   hope.victims = with_victims(at, line.shape, priority, open);
-  hope.room = chance == Chance::Any;
   if (hope.room || hope.victims) return hope;
   hope.room = std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
     const ReservationId kept = at.world.fleet.node_class(cls).reserved;

@@ -122,9 +122,11 @@ class Planner {
       if (r.job.is_none() || r.preempting || given_up_.contains(r.job)) continue;
       const model::Health health = world_.fleet.cluster(r.cluster).health;
       const bool useless = health != model::Health::Ready && health != model::Health::Degraded;
-      const bool broken = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
+      const auto is_lost = [&](NodeId node) {
         return !world_.fleet.usable(world_.fleet.node(node));
-      });
+      };
+      const bool broken = !world_.fleet.all_reserved_usable() &&
+                          std::any_of(r.nodes.begin(), r.nodes.end(), is_lost);
       if (useless || broken || r.start <= now_) overdue_.push_back(r.job);
     }
   }

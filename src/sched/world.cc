@@ -326,7 +326,10 @@ void World::count_running(JobSlot slot, int change) {
   if (evictable_.size() <= active.cluster.index()) evictable_.resize(active.cluster.index() + 1);
   auto& by_type = evictable_[active.cluster.index()];
   if (by_type.size() < fleet.type_count()) by_type.resize(fleet.type_count());
-  if (change > 0) active.counted.clear();
+  if (change > 0) {
+    active.counted.clear();
+    active.counted.reserve(active.pods.size());
+  }
   for (std::size_t i = 0; i < active.pods.size(); ++i) {
     const PodOn& pod = active.pods[i];
     if (change > 0) active.counted.push_back(fleet.type_of(pod.node));
