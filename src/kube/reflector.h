@@ -24,7 +24,7 @@ class ObjectSink {
   virtual ~ObjectSink() = default;
   /// A list begins: objects that do not come until end_list() are gone.
   virtual void begin_list() = 0;
-  /// The object lives until this returns.
+  /// The object lives until this returns, and plain copies of it: own_copy() lives on.
   virtual void upsert(const boost::json::value& object) = 0;
   virtual void end_list() = 0;
   virtual void remove(const boost::json::value& last_state) = 0;

@@ -19,6 +19,8 @@ constexpr std::size_t room_bytes = 64U << 10;
 
 }  // namespace
 
+json::value own_copy(const json::value& of) { return json::value(of, json::storage_ptr()); }
+
 WatchDecoder::WatchDecoder(OnEvent on_event)
     : on_event_(std::move(on_event)),
       room_(room_bytes),

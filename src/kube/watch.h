@@ -14,6 +14,10 @@
 
 namespace muster::kube {
 
+/// A copy that may be kept. What watches and lists tell lives in storage of theirs, and a plain
+/// copy of a Boost.JSON value lives in the storage of the first.
+boost::json::value own_copy(const boost::json::value& of);
+
 struct WatchEvent {
   enum class Kind { Added, Modified, Deleted, Bookmark };
   Kind kind = Kind::Added;

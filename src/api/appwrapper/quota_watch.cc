@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "kube/watch.h"
+
 namespace muster::api {
 
 namespace {
@@ -64,8 +66,8 @@ void QuotaWatch::watch(Group& group, const kube::Resource& resource) {
   };
   kube::ReflectorOptions options;
   options.resource = resource;
-  group.informer = std::make_unique<kube::Informer<json::value>>(
-      client_, options, [](const json::value& object) { return object; }, std::move(on));
+  group.informer = std::make_unique<kube::Informer<json::value>>(client_, options, kube::own_copy,
+                                                                 std::move(on));
 }
 
 }  // namespace muster::api

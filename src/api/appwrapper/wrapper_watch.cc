@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/json.h"
+#include "kube/watch.h"
 
 namespace muster::api {
 
@@ -31,7 +32,7 @@ class WrapperWatch::Sink final : public kube::ObjectSink {
       on_.on_change({change.key, std::exchange(at->second, change.uid), nullptr});
     }
     unseen_.erase(change.key);
-    change.object = std::make_shared<const json::value>(object);
+    change.object = std::make_shared<const json::value>(kube::own_copy(object));
     on_.on_change(std::move(change));
   }
   void remove(const json::value& last_state) override {
