@@ -4,13 +4,13 @@ JOBS ?= $(shell nproc)
 SEED ?= 1
 MUSTER := build/release/muster
 TIERS := tools/test_tiers.py --jobs $(JOBS)
-BENCHES := plan fgd growth server kube
+BENCHES := plan fgd growth server kube appwrapper
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e cluster \
         cluster-stop fuzz soak \
-        bench bench-plan bench-fgd bench-growth bench-server bench-kube lint format docs-check clean
+        bench bench-plan bench-fgd bench-growth bench-server bench-kube bench-appwrapper lint format docs-check clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -95,6 +95,10 @@ bench-server: build  ## a real server: submits, starts, restart, pages, event st
 bench-kube: build  ## on real Kubernetes control planes: gangs, starts, a large cluster, idle (half an hour)
 	@tests/e2e/binaries.py > /dev/null
 	@tools/run_bench.sh kube
+
+bench-appwrapper: build  ## AppWrappers on a real control plane: dispatch, writes, behind others, 100,000 of them
+	@tests/e2e/binaries.py > /dev/null
+	@tools/run_bench.sh appwrapper
 
 lint:  ## layers, documents, formatting, clang-tidy
 	@tools/check_layers.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a benchmark with the release binary and keeps what it printed in out/.
-#   run_bench.sh plan|growth|server|kube [options of `muster bench`]
+#   run_bench.sh plan|growth|server|kube|appwrapper [options of `muster bench`]
 #   run_bench.sh fgd [seeds, 42..51 unless given]     the traces in ../shared/traces/openb
 #   run_bench.sh page                                 docs/performance.md from what was kept
 set -euo pipefail
@@ -46,7 +46,7 @@ page() {
   echo 'On Kubernetes the control planes run on the same cores as server and clients; limit and'
   echo 'server take turns, each on fresh control planes, and `ratio` is the median of the turns.'
   local name
-  for name in plan growth fgd server kube; do
+  for name in plan growth fgd server kube appwrapper; do
     if [ -f "out/bench-$name.txt" ]; then
       printf '\n## make bench-%s\n\n```\n' "$name"
       sed "s/ *$//" "out/bench-$name.txt"
@@ -55,7 +55,7 @@ page() {
   done
 }
 
-name=${1:?usage: run_bench.sh plan|growth|server|kube|fgd|page [options]}
+name=${1:?usage: run_bench.sh plan|growth|server|kube|appwrapper|fgd|page [options]}
 shift
 mkdir -p out
 case $name in
@@ -63,10 +63,11 @@ case $name in
   growth) "$muster" bench growth "$@" | tee out/bench-growth.txt ;;
   server) "$muster" bench server "$@" | tee out/bench-server.txt ;;
   kube) "$muster" bench kube "$@" | tee out/bench-kube.txt ;;
+  appwrapper) "$muster" bench appwrapper "$@" | tee out/bench-appwrapper.txt ;;
   fgd) fgd "$@" | tee out/bench-fgd.txt ;;
   page) page > docs/performance.md ;;
   *)
-    echo "run_bench: no benchmark $name; there are plan, growth, server, kube, fgd" >&2
+    echo "run_bench: no benchmark $name; there are plan, growth, server, kube, appwrapper, fgd" >&2
     exit 1
     ;;
 esac

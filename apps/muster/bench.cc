@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/muster/bench_appwrapper.h"
 #include "apps/muster/bench_kube.h"
 #include "apps/muster/bench_server.h"
 #include "sim/engine_measure.h"
@@ -397,6 +398,7 @@ void add_bench(CLI::App& app) {
   growth->callback([options] { run_growth(*options); });
   add_bench_server(*bench);
   add_bench_kube(*bench);
+  add_bench_appwrapper(*bench);
 }
 
 }  // namespace muster::app

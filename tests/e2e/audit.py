@@ -11,13 +11,23 @@ POLICY = {
     "rules": [{"level": "RequestResponse", "verbs": ["create"], "resources": MINE},
               {"level": "Metadata", "verbs": ["deletecollection"], "resources": MINE},
               {"level": "None"}]}
+# Every write of MUSTER, whatever it is of; of others only what a benchmark compares with it.
+MUSTER = "token-admin"
+WRITE_VERBS = ["create", "update", "patch", "delete", "deletecollection"]
+WRITES = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "verbs": WRITE_VERBS, "users": [MUSTER]},
+              {"level": "Metadata", "verbs": ["create", "patch"], "users": ["admin"],
+               "resources": [{"group": "batch", "resources": ["jobs"]},
+                             {"group": "workload.codeflare.dev"}]},
+              {"level": "None"}]}
 BEGINNING = '{"kind":"Event","apiVersion":"audit.k8s.io/v1"'
 
 
-def keep_audit_log(cluster):
+def keep_audit_log(cluster, policy=None):
     """Of a control plane that is not started yet."""
     with open(cluster.file("audit-policy.json"), "w", encoding="utf-8") as out:
-        json.dump(POLICY, out)
+        json.dump(policy or POLICY, out)
     cluster.api_flags += ["--audit-policy-file", cluster.file("audit-policy.json"),
                           "--audit-log-path", cluster.file("audit.log")]
     return cluster

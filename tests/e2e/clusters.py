@@ -2,7 +2,7 @@
 """Starts Kubernetes clusters on this machine and keeps them until it is interrupted.
 
 Usage: clusters.py [--count 2] [--nodes 10] [--gpus 4] [--kubernetes VERSION] [--folder F]
-                   [--bare] [--until-eof] [--api-flag=--FLAG...]
+                   [--bare] [--audit] [--until-eof] [--api-flag=--FLAG...]
 
 Each is a real control plane with nodes played by kwok. One kubeconfig with a context for each is
 written; its path is printed when all are ready.
@@ -18,6 +18,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from audit import WRITES, keep_audit_log
 from binaries import KUBERNETES, Missing
 from control_plane import ControlPlane
 
@@ -37,12 +38,17 @@ def stop_all(clusters):
         list(pool.map(ControlPlane.stop, clusters))
 
 
-def write_kubeconfig(clusters, path):
-    """The contexts of all clusters in one file."""
+def write_kubeconfig(clusters, path, with_tokens=False):
+    """The contexts of all clusters in one file; those with tokens are another user."""
     merged = {"apiVersion": "v1", "kind": "Config", "current-context": clusters[0].name,
               "clusters": [], "users": [], "contexts": []}
-    for cluster in clusters:
-        one = json.loads(Path(cluster.file("admin.kubeconfig")).read_text(encoding="utf-8"))
+    files = [cluster.file("admin.kubeconfig") for cluster in clusters]
+    if with_tokens:
+        files += [cluster.write_kubeconfig("token.kubeconfig", user={"token": "token-of-admin"},
+                                           context=f"{cluster.name}-token")
+                  for cluster in clusters]
+    for file in files:
+        one = json.loads(Path(file).read_text(encoding="utf-8"))
         for part in ("clusters", "users", "contexts"):
             merged[part] += one[part]
     Path(path).write_text(json.dumps(merged, indent=1), encoding="utf-8")
@@ -74,6 +80,9 @@ def main():
     parser.add_argument("--folder", help="where their files are; a temporary one unless given")
     parser.add_argument("--bare", action="store_true",
                         help="only etcd and the API server: no controllers, no nodes")
+    parser.add_argument("--audit", action="store_true",
+                        help="keep F/NAME/audit.log of writes; contexts NAME-token are the user"
+                             " whose every write is in it")
     parser.add_argument("--until-eof", action="store_true",
                         help="end when the standard input does")
     parser.add_argument("--api-flag", action="append", default=[], metavar="FLAG",
@@ -86,6 +95,8 @@ def main():
                                  options.api_flag) for name in names]
     except Missing as missing:
         sys.exit(f"clusters: {missing}")
+    for cluster in clusters if options.audit else ():
+        keep_audit_log(cluster, WRITES)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
@@ -95,7 +106,7 @@ def main():
     try:
         with ThreadPoolExecutor(len(clusters)) as pool:
             list(pool.map(lambda cluster: add_nodes(cluster, options), clusters))
-        path = write_kubeconfig(clusters, folder / "kubeconfig")
+        path = write_kubeconfig(clusters, folder / "kubeconfig", options.audit)
         print(f"# contexts: {' '.join(names)}; Ctrl-C ends them\nexport KUBECONFIG={path}",
               flush=True)
         ended.wait()

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "apps/muster/bench_kube/parts.h"
@@ -22,6 +23,8 @@ Status BenchClusters::spawn(const ClustersWanted& wanted) {
                                     // How requests share the server is not what is measured.
                                     "--api-flag=--enable-priority-and-fairness=false"};
   if (wanted.is_bare) words.emplace_back("--bare");
+  if (wanted.is_audited) words.emplace_back("--audit");
+  is_audited_ = wanted.is_audited;
   auto path = process_.start({.words = std::move(words), .hello = "export KUBECONFIG="});
   if (!path) return path.error();
   kubeconfig_ = std::move(*path);
@@ -51,9 +54,13 @@ std::string BenchClusters::server_yaml() const {
   for (const std::string& name : names_) {
     yaml += fmt::format(
         "- {{name: {}, type: kubernetes, kubeconfig: {}, context: {}, namespace: {}, image: {}}}\n",
-        name, kubeconfig_, name, bench_namespace, bench_image);
+        name, kubeconfig_, is_audited_ ? name + "-token" : name, bench_namespace, bench_image);
   }
   return yaml;
+}
+
+std::string BenchClusters::audit_log(const std::string& name) const {
+  return (std::filesystem::path(kubeconfig_).parent_path() / name / "audit.log").string();
 }
 
 }  // namespace muster::app

@@ -17,8 +17,9 @@ namespace muster::app {
 struct ClustersWanted {
   std::string program;  // clusters.py
   int count = 1;
-  int nodes = 200;       // of each, played by kwok
-  bool is_bare = false;  // only etcd and the API server: no controllers, no nodes
+  int nodes = 200;          // of each, played by kwok
+  bool is_bare = false;     // only etcd and the API server: no controllers, no nodes
+  bool is_audited = false;  // what servers write is in audit_log()
 };
 
 class BenchClusters {
@@ -30,14 +31,18 @@ class BenchClusters {
   const std::vector<std::string>& names() const { return names_; }
   Result<std::unique_ptr<kube::Client>> client(const std::string& name) const;
   Result<std::vector<std::unique_ptr<kube::Client>>> clients() const;
-  /// The configuration of a server that has all of them.
+  /// The configuration of a server that has all of them. Of audited clusters it is another user
+  /// than the clients are.
   std::string server_yaml() const;
+  /// The API server's own record of each write, a JSON line each.
+  std::string audit_log(const std::string& name) const;
 
  private:
   BenchClusters() = default;
   Status spawn(const ClustersWanted& wanted);
 
   std::string kubeconfig_;
+  bool is_audited_ = false;
   std::vector<std::string> names_;
   ChildProcess process_;  // ends with its input, and with it the clusters
 };

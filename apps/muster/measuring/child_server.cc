@@ -88,6 +88,15 @@ Result<double> ChildServer::cpu_seconds() const {
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+Result<double> ChildServer::resident_bytes() const {
+  const auto statm = clusters::read_file(fmt::format("/proc/{}/statm", process_.pid()));
+  if (!statm) return statm.error();
+  const std::vector<std::string_view> fields = split(*statm, ' ');
+  if (fields.size() < 2) return invalid("/proc/PID/statm is not as it should be");
+  return std::strtod(std::string(fields[1]).c_str(), nullptr) *
+         static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
 Result<std::string> ChildServer::send(net::ClientRequest request) {
   request.url = fmt::format("http://127.0.0.1:{}{}", port_, request.url);
   auto answer = client_->send(std::move(request));

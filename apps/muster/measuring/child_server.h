@@ -46,6 +46,8 @@ class ChildServer {
 
   /// Processor time that it took so far, all threads together.
   Result<double> cpu_seconds() const;
+  /// Memory that is resident now; what its allocator keeps for later counts too.
+  Result<double> resident_bytes() const;
 
   /// The body of a 2xx answer; anything else is an error with the server's words.
   Result<std::string> get(const std::string& target);

@@ -1,0 +1,11 @@
+// `muster bench appwrapper`: what the server reaches as the hub of AppWrappers, on real Kubernetes
+// control planes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace muster::app {
+
+void add_bench_appwrapper(CLI::App& bench);
+
+}  // namespace muster::app

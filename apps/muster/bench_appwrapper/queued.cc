@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apps/muster/bench_appwrapper/hub.h"
+#include "apps/muster/bench_appwrapper/parts.h"
+#include "apps/muster/bench_appwrapper/wrapper_objects.h"
+
+namespace muster::app {
+namespace {
+
+constexpr double reach_bytes = 4096;
+constexpr double reach_s = 1;
+constexpr int canaries = 5;
+constexpr std::chrono::seconds rest{20};
+
+}  // namespace
+
+Status measure_queued_wrappers(const WrapperBenchOptions& options, Sheet& sheet) {
+  bench_progress("queued: cluster");
+  const auto hub = BenchHub::start(options);
+  if (!hub) return hub.error();
+  if (Status serving = (*hub)->serve(); !serving) return serving;
+  const auto before = (*hub)->server().resident_bytes();
+  if (!before) return before.error();
+  bench_progress("queued: submitting");
+  const auto begin = Sightings::Clock::now();
+  const auto sent = (*hub)->send(options.queued, [](std::size_t n) {
+    return create_wrapper(fmt::format("big-{}", n), PodSize::FitsNowhere);
+  });
+  if (!sent) return sent.error();
+  bench_progress("queued: queueing");
+  const auto all = static_cast<std::size_t>(options.queued) + 1;  // and the first
+  if (Status queued = (*hub)->sightings().wait_for(WrapperStage::Queued, all); !queued)
+    return queued;
+  const double took = std::chrono::duration<double>(Sightings::Clock::now() - begin).count();
+  std::this_thread::sleep_for(
+      std::min<std::chrono::milliseconds>(rest, std::chrono::milliseconds(options.queued)));
+  const auto after = (*hub)->server().resident_bytes();
+  if (!after) return after.error();
+  sheet.add({.measure = fmt::format("memory of the server, {} AppWrappers queued", options.queued),
+             .value = (*after - *before) / options.queued,
+             .unit = "bytes each",
+             .reach = reach_bytes,
+             .direction = Reach::AtMost,
+             .note = fmt::format("resident {:.0f} MiB, before {:.0f}; submitted in {:.0f} s, all "
+                                 "queued after {:.0f} s",
+                                 *after / 1048576, *before / 1048576, *sent, took)});
+  bench_progress("queued: canaries");
+  std::vector<double> lags;
+  for (int i = 0; i < canaries; ++i) {
+    const auto one = (*hub)->canary(fmt::format("fits-{}", i));
+    if (!one) return one.error();
+    lags.push_back(*one);
+  }
+  sheet.add({.measure = fmt::format("submit to Job, {} AppWrappers queued", options.queued),
+             .value = *std::max_element(lags.begin(), lags.end()),
+             .unit = "s",
+             .reach = reach_s,
+             .direction = Reach::AtMost,
+             .note = fmt::format("the slowest of {}; median {:.3f}", canaries, median(lags))});
+  return Ok{};
+}
+
+}  // namespace muster::app
