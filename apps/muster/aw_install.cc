@@ -54,10 +54,9 @@ Status install(const InstallOptions& options) {
   const auto client = kube::Client::make(*access);
   if (!client) return client.error();
   const auto old_group = options.with_old_group ? api::OldGroup::Always : api::OldGroup::IfThere;
-  const Status crds =
-      api::install_crds(**client, old_group, served_within, [](const api::InstalledCrd& crd) {
-        fmt::print("{} {}\n", crd.name, text_of(crd.how));
-      });
+  const Status crds = api::install_crds(
+      **client, old_group, served_within,
+      [](const api::InstalledCrd& crd) { fmt::print("{} {}\n", crd.name, text_of(crd.how)); });
   if (!crds || !options.with_creators) return crds;
   if (const Status policy = api::install_creators_policy(**client); !policy) return policy;
   fmt::print("{} applied\n", work::creators_policy_name);

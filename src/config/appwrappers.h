@@ -16,7 +16,7 @@ struct AppWrappers {
   std::string queue;  // of those that name none; empty: that of defaults
   bool quota = false;
   std::vector<std::string> kinds;  // that they may wrap, "batch/Job"; empty: as the profile says
-  bool creators = false;  // the API server checks what their creators may create
+  bool creators = false;           // the API server checks what their creators may create
   friend bool operator==(const AppWrappers&, const AppWrappers&) = default;
 };
 

@@ -23,7 +23,7 @@ struct LeftWork {
 
 /// Pods that are there already. They take no room from now on: the job does.
 struct AdoptedPods {
-  std::int64_t bound = 0;           // to a node, and not ended
+  std::int64_t bound = 0;            // to a node, and not ended
   std::set<std::string> nodes = {};  // of these
 };
 

@@ -152,7 +152,7 @@ class Server {
   std::unique_ptr<JobPayloads> payloads_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<clusters::KubernetesAdopter> adopter_;  // of the hub
-  std::unique_ptr<api::AppWrapperHub> appwrappers_;  // null: none are taken
+  std::unique_ptr<api::AppWrapperHub> appwrappers_;       // null: none are taken
   std::unique_ptr<control::Runner> runner_;
   std::unique_ptr<control::Snapshots> snapshots_;
   Time progress_said_;

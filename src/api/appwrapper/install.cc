@@ -101,9 +101,8 @@ Status install_creators_policy(kube::Client& client) {
     const kube::Resource resource = policy_resource(kube::text_at(object, {"kind"}));
     const auto made = client.send(kube::apply_request(resource, object, "muster", /*force=*/true));
     if (!made)
-      return Error{Fault::Unavailable,
-                   fmt::format("{} {}: {}", resource.kind, kube::name_of(object),
-                               made.error().message)};
+      return Error{Fault::Unavailable, fmt::format("{} {}: {}", resource.kind,
+                                                   kube::name_of(object), made.error().message)};
   }
   return Ok{};
 }
@@ -116,10 +115,10 @@ Result<Time> creators_checked_since(kube::Client& client) {
     const auto there = client.send(kube::get_request(resource, "", kube::name_of(object)));
     if (!there) {
       const bool is_missing = there.error().is_not_found();
-      return Error{is_missing ? Fault::Invalid : Fault::Unavailable,
-                   fmt::format("{} {}: {}{}", resource.kind, kube::name_of(object),
-                               there.error().message,
-                               is_missing ? "; run `muster aw install --creators`" : "")};
+      return Error{
+          is_missing ? Fault::Invalid : Fault::Unavailable,
+          fmt::format("{} {}: {}{}", resource.kind, kube::name_of(object), there.error().message,
+                      is_missing ? "; run `muster aw install --creators`" : "")};
     }
     const auto made = kube::parse_timestamp(
         kube::text_at(*there, {"metadata", "creationTimestamp"}), "creationTimestamp");

@@ -91,9 +91,8 @@ Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& 
   if (const Status done = add_objects(client, kinds, work, ours); !done) return done.error();
   ports::AdoptedPods found;
   if (ours.is_empty()) return found;
-  const auto pods = kube::list_all(
-      client, kube::resources::pods(), work.ns,
-      {.label_selector = "!" + std::string(job_label), .limit = 500});
+  const auto pods = kube::list_all(client, kube::resources::pods(), work.ns,
+                                   {.label_selector = "!" + std::string(job_label), .limit = 500});
   if (!pods) return unavailable(pods.error());
   for (const json::value& pod : pods->items) {
     const PodSight sight = pod_sight_of(pod);
@@ -105,10 +104,9 @@ Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& 
     kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
     kube::set_at(patch, {"metadata", "labels", adopting_label},
                  json::string(label_value(work.job)));
-    const auto marked =
-        client.send(kube::patch_request(kube::resources::pods(), work.ns, kube::name_of(pod),
-                                        kube::Patch::Merge, patch,
-                                        {.field_manager = field_manager}));
+    const auto marked = client.send(kube::patch_request(kube::resources::pods(), work.ns,
+                                                        kube::name_of(pod), kube::Patch::Merge,
+                                                        patch, {.field_manager = field_manager}));
     if (!marked && !marked.error().is_not_found()) return unavailable(marked.error());
     if (sight.node.empty()) continue;
     ++found.bound;

@@ -31,8 +31,7 @@ class KubernetesAdopter : public ports::Adopter {
   const std::unique_ptr<kube::Client> client_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  using Asked =
-      std::pair<ports::LeftWork, std::function<void(const Result<ports::AdoptedPods>&)>>;
+  using Asked = std::pair<ports::LeftWork, std::function<void(const Result<ports::AdoptedPods>&)>>;
   std::deque<Asked> asked_;  // guarded by mutex_
   bool is_stopping_ = false;
   std::thread thread_;

@@ -222,13 +222,13 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
     for (const std::string_view key : {"labels", "annotations", "ownerReferences"})
       kube::set_at(patch, {"metadata", key}, *kube::find(ours, {"metadata", key}));
-    client.send_later(kube::patch_request(list->resources[index], kube::namespace_of(ours),
-                                          kube::name_of(ours), kube::Patch::Merge, patch,
-                                          {.field_manager = field_manager}),
-                      [self = shared_from_this(), index, list](const Reply<json::value>& done) {
-                        if (!done) return list->done(judge_refusal(done.error()));
-                        self->make_listed(index + 1, list);
-                      });
+    client.send_later(
+        kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),
+                            kube::Patch::Merge, patch, {.field_manager = field_manager}),
+        [self = shared_from_this(), index, list](const Reply<json::value>& done) {
+          if (!done) return list->done(judge_refusal(done.error()));
+          self->make_listed(index + 1, list);
+        });
   }
 
   void adopt_pods(const List& listed) {

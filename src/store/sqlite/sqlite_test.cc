@@ -63,8 +63,9 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   const auto refused = open_sqlite(file);
   ASSERT_FALSE(refused);
   const std::string& why = refused.error().message;
-  EXPECT_TRUE(why.starts_with("store: the database has version 1000 of the schema of its books, "
-                              "this Muster knows up to "))
+  EXPECT_TRUE(
+      why.starts_with("store: the database has version 1000 of the schema of its books, "
+                      "this Muster knows up to "))
       << why;
   EXPECT_TRUE(why.ends_with(": start the newer Muster that wrote it")) << why;
   EXPECT_EQ(Database(file).run("select version from schema_version"), "1000\n");

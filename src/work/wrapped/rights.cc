@@ -84,9 +84,8 @@ std::vector<std::string> usual_kinds() {
 
 Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& allowed) {
   const auto is_allowed = [&](std::string_view text) {
-    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
-      return one == "*" || one == text;
-    });
+    return std::any_of(allowed.begin(), allowed.end(),
+                       [&](const std::string& one) { return one == "*" || one == text; });
   };
   for (const WrappedItem& item : wrapper.items) {
     const auto version = kube::parse_group_version(kube::text_at(item.object, {"apiVersion"}));
@@ -106,11 +105,11 @@ std::vector<json::value> creators_policy() {
   for (const Kind& one : kinds) {
     const std::string text = text_of(one.group, one.kind);
     quoted.push_back("'" + text + "'");
-    validations.push_back(validation(
-        fmt::format("!('{}' in variables.kinds) || authorizer.group('{}').resource('{}')"
-                    ".namespace(request.namespace).check('create').allowed()",
-                    text, one.group, one.plural),
-        fmt::format("it wraps a {}, and you may not create {} here", text, one.plural)));
+    validations.push_back(
+        validation(fmt::format("!('{}' in variables.kinds) || authorizer.group('{}').resource('{}')"
+                               ".namespace(request.namespace).check('create').allowed()",
+                               text, one.group, one.plural),
+                   fmt::format("it wraps a {}, and you may not create {} here", text, one.plural)));
   }
   validations.push_back(
       validation(fmt::format("variables.kinds.all(k, k in [{}])", fmt::join(quoted, ", ")),
