@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "api/appwrapper/install.h"
 #include "apps/muster/bench_appwrapper/wrapper_objects.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::size_t in_flight = 32;
 constexpr Duration served_within = seconds(30);
+constexpr double reach_s = 1;  // of a canary
 
 }  // namespace
 
@@ -70,6 +73,22 @@ Result<double> BenchHub::canary(const std::string& name) {
   const auto seen = sightings_->wait_for_job(name);
   if (!seen) return seen.error();
   return std::chrono::duration<double>(*seen - begin).count();
+}
+
+Result<BenchRow> canary_row(BenchHub& hub, const std::string& title, const std::string& name) {
+  std::vector<double> took;
+  for (int i = 0; i < canaries_a_row; ++i) {
+    const auto one = hub.canary(fmt::format("{}-{}", name, i));
+    if (!one) return one.error();
+    took.push_back(*one);
+  }
+  return BenchRow{.measure = title,
+                  .value = *std::max_element(took.begin(), took.end()),
+                  .unit = "s",
+                  .reach = reach_s,
+                  .direction = Reach::AtMost,
+                  .note = fmt::format("the slowest of {}; the first {:.3f}, median {:.3f}",
+                                      canaries_a_row, took.front(), median(took))};
 }
 
 }  // namespace muster::app

@@ -44,4 +44,9 @@ class BenchHub {
   std::unique_ptr<Sightings> sightings_;
 };
 
+inline constexpr int canaries_a_row = 5;
+/// One canary after the other. The slowest is the value: the first comes while the server has most
+/// to do.
+Result<BenchRow> canary_row(BenchHub& hub, const std::string& title, const std::string& name);
+
 }  // namespace muster::app

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "apps/muster/bench_appwrapper/hub.h"
 #include "apps/muster/bench_appwrapper/parts.h"
@@ -14,8 +13,6 @@ namespace muster::app {
 namespace {
 
 constexpr double reach_bytes = 4096;
-constexpr double reach_s = 1;
-constexpr int canaries = 5;
 constexpr std::chrono::seconds rest{20};
 
 }  // namespace
@@ -51,18 +48,10 @@ Status measure_queued_wrappers(const WrapperBenchOptions& options, Sheet& sheet)
                                  "queued after {:.0f} s",
                                  *after / 1048576, *before / 1048576, *sent, took)});
   bench_progress("queued: canaries");
-  std::vector<double> lags;
-  for (int i = 0; i < canaries; ++i) {
-    const auto one = (*hub)->canary(fmt::format("fits-{}", i));
-    if (!one) return one.error();
-    lags.push_back(*one);
-  }
-  sheet.add({.measure = fmt::format("submit to Job, {} AppWrappers queued", options.queued),
-             .value = *std::max_element(lags.begin(), lags.end()),
-             .unit = "s",
-             .reach = reach_s,
-             .direction = Reach::AtMost,
-             .note = fmt::format("the slowest of {}; median {:.3f}", canaries, median(lags))});
+  const auto lag = canary_row(
+      **hub, fmt::format("submit to Job, {} AppWrappers queued", options.queued), "fits");
+  if (!lag) return lag.error();
+  sheet.add(*lag);
   return Ok{};
 }
 

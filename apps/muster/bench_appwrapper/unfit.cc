@@ -1,37 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "apps/muster/bench_appwrapper/hub.h"
 #include "apps/muster/bench_appwrapper/parts.h"
 #include "apps/muster/bench_appwrapper/wrapper_objects.h"
 
 namespace muster::app {
-namespace {
-
-constexpr double reach_s = 1;
-constexpr int canaries = 5;
-
-/// One after the other. The slowest is the value: the first comes while the server has most to do.
-Result<BenchRow> canary_row(BenchHub& hub, const std::string& title, const std::string& name) {
-  std::vector<double> took;
-  for (int i = 0; i < canaries; ++i) {
-    const auto one = hub.canary(fmt::format("{}-{}", name, i));
-    if (!one) return one.error();
-    took.push_back(*one);
-  }
-  return BenchRow{.measure = title,
-                  .value = *std::max_element(took.begin(), took.end()),
-                  .unit = "s",
-                  .reach = reach_s,
-                  .direction = Reach::AtMost,
-                  .note = fmt::format("the slowest of {}; the first {:.3f}, median {:.3f}",
-                                      canaries, took.front(), median(took))};
-}
-
-}  // namespace
 
 Status measure_unfit_wrappers(const WrapperBenchOptions& options, Sheet& sheet) {
   bench_progress("unfit: cluster");
@@ -49,7 +24,8 @@ Status measure_unfit_wrappers(const WrapperBenchOptions& options, Sheet& sheet) 
   sheet.add(*behind);
   bench_progress("unfit: queueing");
   const auto unfit = static_cast<std::size_t>(options.unfit);
-  if (Status queued = (*hub)->sightings().wait_for(WrapperStage::Queued, unfit + canaries + 1);
+  if (Status queued =
+          (*hub)->sightings().wait_for(WrapperStage::Queued, unfit + canaries_a_row + 1);
       !queued)
     return queued;
   bench_progress("unfit: deleting");
