@@ -338,7 +338,13 @@ void AppWrapperHub::begin() {
   }
   kube::ApiRequest kueue;
   kueue.path = "/apis/kueue.x-k8s.io";
-  has_kueue_ = client_->send(kueue).ok();
+  const auto found = client_->send(kueue);
+  if (!found && !found.error().is_not_found()) {  // not known: it might be there
+    parts_->say(
+        fmt::format("AppWrappers of cluster {}: {}", options_.cluster, found.error().message));
+    return answer_after(try_again, [this] { begin(); });
+  }
+  has_kueue_ = found.ok();
   if (options_.asks_creators) {
     const auto since = creators_checked_since(*client_);
     if (!since) {

@@ -116,7 +116,6 @@ class AppWrapperHub : public ports::AttemptSights {
     WrapperFacts facts = {};
     // When to ask why it waits.
     Time ask_at = Time::never();
-    bool is_asking = false;
   };
   using Records = std::unordered_map<std::string, Record>;  // by job
 
