@@ -53,6 +53,10 @@ Job copy_of(const Job& job) {
 
 }  // namespace
 
+World::World() = default;
+World::World(World&& other) noexcept = default;
+World::~World() = default;
+
 World::World(const World& other)
     : fleet(other.fleet),
       shapes(other.shapes),

@@ -72,10 +72,12 @@ struct Outlook {
 
 class World {
  public:
-  World() = default;
+  // In world.cc: there is much to copy and to destroy, and many files hold one.
+  World();
   World(const World& other);
   World& operator=(const World&) = delete;
-  World(World&&) = default;
+  World(World&& other) noexcept;
+  ~World();
 
   Fleet fleet;
   Shapes shapes;

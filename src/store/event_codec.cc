@@ -142,8 +142,8 @@ constexpr Kind kind_of() {
 }
 
 constexpr wire::Stream stream{"journal", "event"};
-constexpr auto known =
-    wire::known_kinds<EventBody>([]<typename E>(std::type_identity<E>) { return kind_of<E>(); });
+constexpr auto known = wire::known_kinds<model::AnyEvent>(
+    []<typename E>(std::type_identity<E>) { return kind_of<E>(); });
 static_assert(wire::all_differ(known), "two kinds of events share a number");
 
 }  // namespace
@@ -162,7 +162,7 @@ void encode(const Event& event, std::string& out) {
 }
 
 Status decode_into(std::string_view& bytes, Event& event) {
-  return wire::take_frame(stream, known, bytes, event.body,
+  return wire::take_frame(stream, known, bytes, static_cast<model::AnyEvent&>(event.body),
                           [&](wire::Reader& reader) { reader(event.at); });
 }
 

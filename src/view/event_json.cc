@@ -17,7 +17,7 @@ using namespace model;
 json::value time_value(Time t) { return t.is_never() ? json::value(nullptr) : json::value(t.ms); }
 
 /// In the order of EventBody.
-constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kinds = {
+constexpr std::array<std::string_view, std::variant_size_v<model::AnyEvent>> kinds = {
     "submitted",
     "cancelled",
     "held",

@@ -9,7 +9,7 @@
 
 namespace muster::store {
 
-constexpr std::size_t event_kinds = std::variant_size_v<model::EventBody>;
+constexpr std::size_t event_kinds = std::variant_size_v<model::AnyEvent>;
 /// Those that there were when the golden journals were written, the first of today's.
 constexpr std::size_t golden_kinds = 28;
 constexpr std::size_t golden_events = 10 * golden_kinds;
