@@ -1,5 +1,6 @@
 #include "api/rest/event_hub.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,6 +16,10 @@ constexpr std::size_t notes_most = 10'000;
 constexpr std::size_t pending_most = 512 * 1024;  // of a client that reads the past
 constexpr std::size_t replay_events = 4096;       // looked at for one client at a time
 constexpr std::chrono::milliseconds replay_pause{5};
+/// Between two batches: what comes meanwhile goes out together, because each send to each listener
+/// costs the same, however little it is.
+constexpr std::chrono::milliseconds batch_pause{10};
+constexpr std::size_t joined_bytes = 64 * 1024;  // of events in one send
 
 }  // namespace
 
@@ -76,6 +81,7 @@ void EventHub::tell(const model::PodNote& note) {
 
 void EventHub::run() {
   bool replays = false;
+  auto next_batch = std::chrono::steady_clock::now();
   while (true) {
     std::deque<Published> batch;
     std::deque<model::PodNote> notes;
@@ -90,29 +96,16 @@ void EventHub::run() {
       } else {
         queued_.wait(lock, something);
       }
+      queued_.wait_until(lock, next_batch, [this] { return stopping_; });
       if (stopping_) return;
       has_replays_ = false;
       batch.swap(queue_);
       notes.swap(notes_);
       std::swap(overflowed, overflowed_);
     }
-    for (const Published& published : batch) {
-      Kept kept = kept_of(published.event, published.sequence, published.state);
-      const std::lock_guard lock(mutex_);
-      if (!published.is_sight && published.sequence != last_ + 1) kept_.clear();
-      send(kept);
-      if (published.is_sight) continue;
-      last_ = published.sequence;
-      kept_.push_back(std::move(kept));
-      if (kept_.size() > options_.kept) kept_.pop_front();
-    }
-    for (const model::PodNote& note : notes) {
-      const std::lock_guard lock(mutex_);
-      send({last_, note.job, view::note_kind,
-            net::share(
-                net::to_text(net::SseEvent{fmt::format("{}", last_), std::string(view::note_kind),
-                                           view::note_json(note, last_)}))});
-    }
+    next_batch = std::chrono::steady_clock::now() + batch_pause;
+    send(batch);
+    send(notes);
     if (overflowed) {  // there is a gap now: everybody resumes over the journal
       const std::lock_guard lock(mutex_);
       all_.clear();
@@ -121,6 +114,34 @@ void EventHub::run() {
     }
     replays = send_replays();
   }
+}
+
+void EventHub::send(const std::deque<Published>& batch) {
+  std::vector<Kept> all;
+  all.reserve(batch.size());
+  for (const Published& published : batch)
+    all.push_back(kept_of(published.event, published.sequence, published.state));
+  const std::lock_guard lock(mutex_);
+  send(all);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].is_sight) continue;
+    if (batch[i].sequence != last_ + 1) kept_.clear();
+    last_ = batch[i].sequence;
+    kept_.push_back(std::move(all[i]));
+    if (kept_.size() > options_.kept) kept_.pop_front();
+  }
+}
+
+void EventHub::send(const std::deque<model::PodNote>& notes) {
+  std::vector<Kept> all;
+  const std::lock_guard lock(mutex_);
+  for (const model::PodNote& note : notes) {
+    all.push_back({last_, note.job, view::note_kind,
+                   net::share(net::to_text(net::SseEvent{fmt::format("{}", last_),
+                                                         std::string(view::note_kind),
+                                                         view::note_json(note, last_)}))});
+  }
+  send(all);
 }
 
 bool EventHub::send_replays() {
@@ -169,19 +190,38 @@ bool EventHub::wants(const EventFilter& filter, const Kept& kept) {
          (filter.kinds.empty() || filter.kinds.contains(std::string(kept.kind)));
 }
 
-void EventHub::send(const Kept& kept) {
-  const auto to = [&](std::list<Listener>& listeners) {
-    std::erase_if(listeners, [&](const Listener& listener) {
-      return wants(listener.filter, kept) ? !listener.stream.send(kept.bytes)
-                                          : !listener.stream.is_open();
-    });
+void EventHub::send(const std::vector<Kept>& batch) {
+  if (batch.empty()) return;
+  std::vector<net::SharedBytes> joined;  // for those who want everything
+  std::string part;
+  for (const Kept& kept : batch) {
+    if (!part.empty() && part.size() + kept.bytes->size() > joined_bytes)
+      joined.push_back(net::share(std::exchange(part, {})));
+    part += *kept.bytes;
+  }
+  joined.push_back(net::share(std::move(part)));
+  const auto is_gone = [&](const Listener& listener) {
+    for (const net::SharedBytes& bytes : joined) {
+      if (!listener.stream.send(bytes)) return true;
+    }
+    return false;
   };
-  to(all_);
-  if (kept.job.empty()) return;
-  const auto it = by_job_.find(kept.job);
-  if (it == by_job_.end()) return;
-  to(it->second);
-  if (it->second.empty()) by_job_.erase(it);
+  const auto is_gone_of_some = [](const Listener& listener, const Kept& kept) {
+    return wants(listener.filter, kept) ? !listener.stream.send(kept.bytes)
+                                        : !listener.stream.is_open();
+  };
+  std::erase_if(all_, [&](const Listener& listener) {
+    if (listener.filter.kinds.empty()) return is_gone(listener);
+    return std::any_of(batch.begin(), batch.end(),
+                       [&](const Kept& kept) { return is_gone_of_some(listener, kept); });
+  });
+  for (const Kept& kept : batch) {
+    const auto it = by_job_.find(kept.job);
+    if (it == by_job_.end()) continue;
+    std::erase_if(it->second,
+                  [&](const Listener& listener) { return is_gone_of_some(listener, kept); });
+    if (it->second.empty()) by_job_.erase(it);
+  }
 }
 
 void EventHub::listen(Listen what, std::function<net::Stream()> begin_stream,

@@ -1,8 +1,9 @@
 // The event stream: what the loop publishes, sent to whoever listens, in the order of the journal's
-// sequence numbers. An event is written once and its bytes are shared by all who get it. The newest
-// events stay in memory; older ones are read from the journal. A client that does not keep up is
-// dropped by the network's limit and comes again with Last-Event-ID; what it missed is sent as fast
-// as it takes it, and when it has caught up it gets what comes.
+// sequence numbers. An event is written once and its bytes are shared by all who get it; what comes
+// within some milliseconds is sent together. The newest events stay in memory; older ones are read
+// from the journal. A client that does not keep up is dropped by the network's limit and comes
+// again with Last-Event-ID; what it missed is sent as fast as it takes it, and when it has caught
+// up it gets what comes.
 //
 // What clusters say about pods is no part of the journal: it is sent to those who listen at that
 // moment, with the newest sequence before it.
@@ -88,7 +89,9 @@ class EventHub {
   enum class Caught { Up, NotYet, Gone };
 
   void run();
-  void send(const Kept& kept);
+  void send(const std::deque<Published>& batch);
+  void send(const std::deque<model::PodNote>& notes);
+  void send(const std::vector<Kept>& batch);
   static Kept kept_of(const model::Event& event, std::uint64_t sequence,
                       std::optional<model::JobState> state);
   static bool wants(const EventFilter& filter, const Kept& kept);
