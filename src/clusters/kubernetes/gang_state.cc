@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/workload_state.h"
 #include "kube/json.h"
 #include "kube/timestamp.h"
 
@@ -127,6 +128,10 @@ JobSight job_sight_of(const json::value& job) {
       sight.why = words_of(condition);
     }
   }
+  if (auto root = own_root_of(job)) {
+    sight.own_root = std::make_shared<const OwnRootedJob>(
+        OwnRootedJob{std::move(*root), workload_sight_of(job, "Job")});
+  }
   return sight;
 }
 
@@ -139,6 +144,7 @@ PodSight pod_sight_of(const json::value& pod) {
       kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");
   if (leaves_by) sight.leaves_by = *leaves_by;
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
+  sight.is_own_rooted = find(pod, {"metadata", "annotations", root_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
   for (const json::value& condition : items_at(pod, {"status", "conditions"})) {
     const bool is_unplaced =

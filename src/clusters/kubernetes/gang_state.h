@@ -4,6 +4,7 @@
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "clusters/kubernetes/attempt_care.h"
 
 namespace muster::clusters {
+
+struct OwnRootedJob;
 
 /// What is kept of a Job that Muster made.
 struct JobSight {
@@ -26,6 +29,7 @@ struct JobSight {
   End end = End::None;
   std::string why = {};  // it failed
   bool is_deleting = false;
+  std::shared_ptr<const OwnRootedJob> own_root = {};  // of a list that is this one Job
 };
 JobSight job_sight_of(const boost::json::value& job);
 
@@ -51,6 +55,7 @@ struct PodSight {
   Time leaves_by = Time::never();  // of one that is deleted: when its grace is over
   bool is_disrupted = false;       // taken away by others: evicted, preempted, node lost
   bool is_listed = false;          // its job is a list of objects
+  bool is_own_rooted = false;      // that is one Job, with no other root
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
   PodOutputSight output = {};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/workload_state.h"
 #include "kube/informer.h"
 
 namespace muster::clusters {
@@ -73,6 +74,9 @@ class GangWatch::Core {
       if (lost != lost_pods_.end()) taken = lost->second;
     }
     return gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt), taken);
+  }
+  std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const {
+    return own_rooted_state_of(values_of(jobs_->store(), attempt), pods_of(attempt));
   }
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
     return values_of(pods_->store(), attempt);
@@ -151,6 +155,9 @@ std::vector<ports::Attempt> GangWatch::take_touched() { return core_->take_touch
 void GangWatch::touch(const ports::Attempt& attempt) { core_->touch(attempt); }
 GangState GangWatch::state_of(const ports::Attempt& attempt) const {
   return core_->state_of(attempt);
+}
+std::optional<GangState> GangWatch::listed_state_of(const ports::Attempt& attempt) const {
+  return core_->listed_state_of(attempt);
 }
 std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
   return core_->pods_of(attempt);

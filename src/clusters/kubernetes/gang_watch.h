@@ -40,6 +40,8 @@ class GangWatch {
   /// Look at it even if it does not change.
   void touch(const ports::Attempt& attempt);
   GangState state_of(const ports::Attempt& attempt) const;
+  /// Of a list that is one Job; none: it is not one, or not known yet.
+  std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;
   /// Of a Job or a pod; none: it is not one of ours, or not known yet.
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& ns,

@@ -334,6 +334,9 @@ std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attem
   for (const auto& watches : watches_) {
     if (auto state = watches->workloads->state_of(attempt, pods)) return state;
   }
+  for (const auto& watches : watches_) {
+    if (auto state = watches->gangs->listed_state_of(attempt)) return state;
+  }
   if (is_listed) return std::nullopt;
   GangState state;
   for (const auto& watches : watches_) {
@@ -412,7 +415,9 @@ WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) co
   const std::vector<PodSight> pods = pods_of(attempt);
   Kept kept = Kept::No;
   for (const auto& watches : watches_) {
-    const Kept here = watches->workloads->is_kept(attempt, pods);
+    Kept here = watches->workloads->is_kept(attempt, pods);
+    const auto listed = watches->gangs->listed_state_of(attempt);
+    if (listed && stays_when_ended(*listed)) here = Kept::Yes;
     if (here != Kept::No) kept = here;
     if (here == Kept::Yes) break;
   }
@@ -469,6 +474,7 @@ Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,
   const AttemptCare care = root_sight_of(listed->root).care;
   book_.look_after(action.attempt, care);
   if (care.has_hub) teller_.follow(action.attempt);
+  if (listed->is_own_root) put_own_root(*listed);
   return listed;
 }
 

@@ -51,6 +51,10 @@ class ListMaker {
       if (one.object != manifest::no_object) makers_.insert(one.object);
     }
     for (const manifest::PodTemplate& one : list_.covered) pods_ += one.count;
+    is_own_root_ = list_.objects.size() == 1 && makers_.contains(0) &&
+                   text_at(list_.objects[0], {"kind"}) == "Job" &&
+                   text_at(list_.objects[0], {"apiVersion"}) == "batch/v1" &&
+                   (!command_.hub || is_at_hub(*command_.hub));
     workloads_ = makers_;
     for (std::size_t i = 0; i < list_.objects.size(); ++i) {
       if (find(list_.objects[i], {"metadata", "annotations", complete_when_annotation}) != nullptr)
@@ -61,6 +65,7 @@ class ListMaker {
   Result<ListedObjects> make() {
     ListedObjects made;
     made.root = root();
+    made.is_own_root = is_own_root_;
     for (std::size_t i = 0; i < list_.templates.size(); ++i) {
       const manifest::PodTemplate& one = list_.templates[i];
       if (!one.has_template) continue;
@@ -120,12 +125,16 @@ class ListMaker {
     return made;
   }
 
+  bool is_at_hub(const model::HubObject& hub) const {
+    return hub.cluster == options_.cluster && hub.ns == options_.pod.ns;
+  }
+
   /// In its own namespace of its own cluster the hub object owns the root: whoever deletes it
   /// deletes all, whether Muster runs or not. Elsewhere an owner would be one that is not there.
   void put_hub(json::value& made, const model::HubObject& hub) const {
     set_at(made, {"metadata", "annotations", hub_annotation},
            text(fmt::format("{}/{}/{}/{}", hub.cluster, hub.kind, hub.ns, hub.name)));
-    if (hub.cluster != options_.cluster || hub.ns != options_.pod.ns) return;
+    if (!is_at_hub(hub)) return;
     json::value owner = json::object({{"apiVersion", text(hub.api_version)},
                                       {"kind", text(hub.kind)},
                                       {"name", text(hub.name)},
@@ -186,6 +195,7 @@ class ListMaker {
                          const std::set<std::string>& nodes) {
     json::value& pod = *manifest::at(list_.objects[into.object], into.path);
     put_marks(pod, set);
+    if (is_own_root_) set_at(pod, {"metadata", "annotations", root_annotation}, "");
     json::value& spec = pod.at("spec");
     const PodDefaults& defaults = options_.pod;
     const auto put_missing = [&](std::string_view key, const std::string& value) {
@@ -238,6 +248,7 @@ class ListMaker {
   std::set<std::size_t> makers_;                          // objects with templates
   std::set<std::size_t> workloads_;                       // and those that say when they are done
   std::int64_t pods_ = 0;
+  bool is_own_root_ = false;
 };
 
 }  // namespace
@@ -267,6 +278,23 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
 
 void put_requeues(json::value& root, int requeues) {
   if (requeues > 0) set_at(root, {"data", "requeues"}, text(std::to_string(requeues)));
+}
+
+void put_own_root(ListedObjects& listed) {
+  MUSTER_CHECK(listed.is_own_root, "its {} objects need a root", listed.objects.size());
+  json::value& job = listed.objects.front();
+  set_at(job, {"metadata", "annotations", root_annotation},
+         text(json::serialize(*find(listed.root, {"data"}))));
+  for (const std::string_view key : {"annotations", "ownerReferences"}) {
+    const json::value* said = find(listed.root, {"metadata", key});
+    if (said == nullptr) continue;
+    if (said->is_array()) set_at(job, {"metadata", key}, *said);
+    if (!said->is_object()) continue;
+    for (const auto& [name, value] : said->get_object())
+      set_at(job, {"metadata", key, std::string_view(name)}, value);
+  }
+  // Pods that are taken over are marked as the root is.
+  set_at(listed.root, {"metadata", "annotations", root_annotation}, "");
 }
 
 void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
@@ -301,26 +329,37 @@ bool is_same_attempt(const json::value& there, const json::value& ours) {
   return true;
 }
 
-RootSight root_sight_of(const json::value& config_map) {
+namespace {
+
+/// Its marks are in the metadata of one object, the rest may be somewhere else.
+RootSight read_root(const json::value& marked, const json::value& data) {
   RootSight sight;
-  sight.job = text_at(config_map, {"metadata", "annotations", job_annotation});
-  sight.name = kube::name_of(config_map);
-  sight.uid = kube::uid_of(config_map);
-  sight.is_deleting = find(config_map, {"metadata", "deletionTimestamp"}) != nullptr;
+  sight.job = text_at(marked, {"metadata", "annotations", job_annotation});
+  sight.name = kube::name_of(marked);
+  sight.uid = kube::uid_of(marked);
+  sight.is_deleting = find(marked, {"metadata", "deletionTimestamp"}) != nullptr;
   const auto number = [&](std::string_view digits) {
     const auto read = parse_int(digits, "", 0, 0xffffffff);
     return read ? *read : 0;
   };
-  sight.attempt = static_cast<std::uint32_t>(
-      number(text_at(config_map, {"metadata", "labels", attempt_label})));
+  sight.attempt =
+      static_cast<std::uint32_t>(number(text_at(marked, {"metadata", "labels", attempt_label})));
   sight.workloads = static_cast<std::size_t>(
-      number(text_at(config_map, {"metadata", "annotations", workloads_annotation})));
-  sight.pods = number(text_at(config_map, {"data", "pods"}));
-  sight.care.care = parse_care(text_at(config_map, {"data", "care"}));
-  sight.care.has_hub = find(config_map, {"metadata", "annotations", hub_annotation}) != nullptr;
-  sight.care.has_owner = !items_at(config_map, {"metadata", "ownerReferences"}).empty();
-  const auto requeues = parse_int(text_at(config_map, {"data", "requeues"}), "", 0, 1'000'000'000);
+      number(text_at(marked, {"metadata", "annotations", workloads_annotation})));
+  sight.pods = number(text_at(data, {"pods"}));
+  sight.care.care = parse_care(text_at(data, {"care"}));
+  sight.care.has_hub = find(marked, {"metadata", "annotations", hub_annotation}) != nullptr;
+  sight.care.has_owner = !items_at(marked, {"metadata", "ownerReferences"}).empty();
+  const auto requeues = parse_int(text_at(data, {"requeues"}), "", 0, 1'000'000'000);
   if (requeues) sight.care.requeues = static_cast<int>(*requeues);
+  return sight;
+}
+
+}  // namespace
+
+RootSight root_sight_of(const json::value& config_map) {
+  const json::value* data = find(config_map, {"data"});
+  RootSight sight = read_root(config_map, data == nullptr ? json::value() : *data);
   json::error_code wrong;
   const json::value kinds = json::parse(text_at(config_map, {"data", "kinds"}), wrong);
   if (wrong || !kinds.is_array()) return sight;
@@ -333,6 +372,15 @@ RootSight root_sight_of(const json::value& config_map) {
     resource.kind = text_at(one, {"kind"});
   }
   return sight;
+}
+
+std::optional<RootSight> own_root_of(const json::value& job) {
+  const std::string_view said = text_at(job, {"metadata", "annotations", root_annotation});
+  if (said.empty()) return std::nullopt;
+  json::error_code wrong;
+  const json::value data = json::parse(said, wrong);
+  if (wrong) return std::nullopt;
+  return read_root(job, data);
 }
 
 }  // namespace muster::clusters

@@ -1,11 +1,13 @@
 // A job that is a list of Kubernetes objects, ready to be made: as its owner wrote them, with
 // Muster's labels on everything, the planned nodes in the pod templates, and one root object that
-// owns all, so that whatever their controllers make of them goes when the root goes. Pure; the same
-// input gives the same objects.
+// owns all, so that whatever their controllers make of them goes when the root goes. A list of one
+// Job is its own root: Jobs are found and deleted anyway, and most lists are one Job. Pure; the
+// same input gives the same objects.
 #pragma once
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +34,12 @@ struct RootSight {
   bool is_deleting = false;
 };
 RootSight root_sight_of(const boost::json::value& config_map);
+/// Of a Job that is its own root; none: it is not.
+std::optional<RootSight> own_root_of(const boost::json::value& job);
 
 struct ListedObjects {
   boost::json::value root = {};  // a ConfigMap
+  bool is_own_root = false;      // no root is made: the one Job says what it would
   std::vector<boost::json::value> objects = {};
   std::vector<bool> is_workload = {};                 // of each object: see RootSight
   std::vector<manifest::PodTemplate> templates = {};  // all that are in them
@@ -47,6 +52,8 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
 
 /// The root with how often the job was requeued before this attempt.
 void put_requeues(boost::json::value& root, int requeues);
+/// What the root says, said by the Job that is its own root.
+void put_own_root(ListedObjects& listed);
 /// The root with the kinds of its workloads, each once.
 void put_kinds(boost::json::value& root, const std::vector<kube::Resource>& kinds);
 /// The object as a part of what the root owns.

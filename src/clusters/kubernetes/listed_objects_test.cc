@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
 #include "kube/json.h"
 #include "kube/yaml.h"
@@ -211,6 +212,42 @@ TEST(ListedObjects, TheRootSaysHowItIsLookedAfter) {
   EXPECT_EQ(care.care, command.care);
   EXPECT_EQ(care.requeues, 3);
   EXPECT_FALSE(care.has_hub || care.has_owner);
+}
+
+TEST(ListedObjects, AListOfOneJobIsItsOwnRoot) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
+  model::Command command = command_of(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: train, annotations: {mine: kept}}, "
+      "spec: {template: {spec: {containers: [{name: a}]}}}}");
+  command.care = {.starts_when_made = true, .keep_ended = true};
+  command.hub =
+      model::HubObject{"east", "workload.codeflare.dev/v1beta1", "AppWrapper", "team", "aw", "u-9"};
+  ObjectOptions options = in_team();
+  options.cluster = "east";
+  ListedObjects listed = *listed_objects(action, command, options);
+  ASSERT_TRUE(listed.is_own_root);
+  put_requeues(listed.root, 3);
+  put_own_root(listed);
+  const json_value& job = listed.objects[0];
+  const auto root = own_root_of(job);
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->care, root_sight_of(listed.root).care);
+  EXPECT_TRUE(root->care.has_hub && root->care.has_owner && root->care.care.keep_ended);
+  EXPECT_EQ(root->care.requeues, 3);
+  EXPECT_EQ(root->job, "j7");
+  EXPECT_EQ(root->attempt, 2U);
+  EXPECT_EQ(root->pods, 1);
+  EXPECT_EQ(root->workloads, 1U);
+  EXPECT_EQ(text_at(job, {"metadata", "annotations", "mine"}), "kept");
+  EXPECT_TRUE(job_sight_of(job).own_root);
+  json_value pod = *find(job, {"spec", "template"});
+  EXPECT_TRUE(pod_sight_of(pod).is_own_rooted);
+  EXPECT_FALSE(own_root_of(pod)) << "a pod is nobody's root";
+
+  options.cluster = "west";
+  EXPECT_FALSE(listed_objects(action, command, options)->is_own_root)
+      << "its copies are found by their roots";
+  EXPECT_FALSE(made(job_and_config, {{0, "n1", "", 0, 0}}).is_own_root);
 }
 
 TEST(ListedObjects, AHubObjectOwnsTheRootInItsOwnClusterAndNamespace) {

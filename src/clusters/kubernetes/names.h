@@ -37,6 +37,8 @@ inline constexpr std::string_view makes_pods_annotation = "muster.dev/makes-pods
 inline constexpr std::string_view complete_when_annotation = "muster.dev/complete-when";
 /// On the root: the object on a hub cluster that it is made for, "cluster/kind/namespace/name".
 inline constexpr std::string_view hub_annotation = "muster.dev/hub";
+/// On a Job that needs no root beside it: what the root would say, as JSON. On its pods: empty.
+inline constexpr std::string_view root_annotation = "muster.dev/root";
 /// When the server that made it began, in milliseconds: of two makers the later.
 inline constexpr std::string_view epoch_annotation = "muster.dev/epoch";
 

@@ -160,6 +160,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
 
   void make_root(const List& list) {
+    if (list->listed.is_own_root) return make_listed(0, list);
     std::vector<kube::Resource> of_workloads;
     for (std::size_t i = 0; i < list->resources.size(); ++i) {
       if (list->listed.is_workload[i]) of_workloads.push_back(list->resources[i]);
@@ -189,6 +190,8 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                      if (is_left_by_another(*there, list->listed.root))
                        return self->adopt(index, list, *there);
                      if (met == Met::Others) return list->done(clash_of(object));
+                     if (kube::find(*there, {"metadata", "deletionTimestamp"}) != nullptr)
+                       return list->done({Making::NotNow, "its last objects are being deleted"});
                      self->make_listed(index + 1, list);
                    });
   }

@@ -53,8 +53,8 @@ class ObjectWriter {
   /// there, the priority class and a Service that the attempt shares with others.
   void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
             std::function<void(MadeObjects)> done);
-  /// The same of a list of objects, which the root owns. A name that is taken by somebody else's
-  /// object is refused.
+  /// The same of a list of objects, which the root owns unless the list is its own. A name that is
+  /// taken by somebody else's object is refused.
   void make(ListedObjects listed, std::function<void(MadeObjects)> done);
   // In every namespace where the attempt may have objects; see AttemptRemovals.
   void remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done);

@@ -265,4 +265,25 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
   return state;
 }
 
+std::optional<GangState> own_rooted_state_of(const std::vector<JobSight>& jobs,
+                                             const std::vector<PodSight>& pods) {
+  for (const JobSight& job : jobs) {
+    if (job.own_root) return workload_state_of(job.own_root->root, {job.own_root->workload}, pods);
+  }
+  const bool has_own_root =
+      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_own_rooted; });
+  if (!has_own_root) return std::nullopt;
+  GangState state;
+  state.phase = GangPhase::Partial;
+  state.reason = "its Job is not there";
+  state.has_live_pods =
+      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_live(); });
+  return state;
+}
+
+bool stays_when_ended(const GangState& state) {
+  const bool goes = state.phase == GangPhase::Failed && state.care.care.keep_failed;
+  return state.care.care.keep_ended && state.is_ended && !goes;
+}
+
 }  // namespace muster::clusters

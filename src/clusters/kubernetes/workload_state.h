@@ -11,6 +11,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,19 @@ struct WorkloadSight {
 };
 /// The kind is told apart: objects in lists do not say theirs.
 WorkloadSight workload_sight_of(const boost::json::value& object, std::string kind);
+
+/// A Job that is its own root: the attempt as a whole.
+struct OwnRootedJob {
+  RootSight root;
+  WorkloadSight workload;
+};
+/// How such an attempt stands; its Job may be gone, and pods that say they were its be left. None:
+/// it is not one.
+std::optional<GangState> own_rooted_state_of(const std::vector<JobSight>& jobs,
+                                             const std::vector<PodSight>& pods);
+
+/// Whether objects that ended by themselves are to stay, as they stand.
+bool stays_when_ended(const GangState& state);
 
 GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& workloads,
                             const std::vector<PodSight>& pods);

@@ -255,6 +255,41 @@ TEST(WorkloadState, ARootThatGoesWithItsOwnerIsNoDisruption) {
   EXPECT_EQ(workload_state_of(leaving, {}, {}).phase, GangPhase::Withdrawn);
 }
 
+TEST(WorkloadState, AJobThatIsItsOwnRootIsTheWholeAttempt) {
+  const auto job = [](const std::string& status) {
+    JobSight seen;
+    seen.own_root =
+        std::make_shared<const OwnRootedJob>(OwnRootedJob{root(1, 1), sight("Job", status)});
+    return seen;
+  };
+  PodSight of_it = pod("Running", true);
+  of_it.is_own_rooted = true;
+  const auto phase = [&](const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {
+    return own_rooted_state_of(jobs, pods)->phase;
+  };
+  EXPECT_EQ(phase({job("{}")}, {}), GangPhase::Starting);
+  EXPECT_EQ(phase({job("{}")}, {of_it}), GangPhase::Running);
+  EXPECT_EQ(phase({job(condition("Complete"))}, {}), GangPhase::Succeeded);
+  EXPECT_EQ(phase({}, {of_it}), GangPhase::Partial) << "deleted without its pods";
+  EXPECT_TRUE(own_rooted_state_of({}, {of_it})->has_live_pods);
+  EXPECT_FALSE(own_rooted_state_of({JobSight{}}, {pod("Running")})) << "of a command";
+}
+
+TEST(WorkloadState, WhatEndedStaysIfItsListWantsThat) {
+  GangState ended;
+  ended.phase = GangPhase::Failed;
+  ended.is_ended = true;
+  EXPECT_FALSE(stays_when_ended(ended));
+  ended.care.care.keep_ended = true;
+  EXPECT_TRUE(stays_when_ended(ended));
+  ended.care.care.keep_failed = seconds(1);
+  EXPECT_FALSE(stays_when_ended(ended)) << "what failed goes after a while";
+  ended.phase = GangPhase::Succeeded;
+  EXPECT_TRUE(stays_when_ended(ended));
+  ended.is_ended = false;
+  EXPECT_FALSE(stays_when_ended(ended));
+}
+
 TEST(OverduePods, AreForcedOnlyWhenTheirNodeIsLost) {
   PodSight here = pod("Running");
   here.node = "here";

@@ -92,10 +92,7 @@ class WorkloadWatch::Core {
     const auto roots = roots_->store().by_index(by_attempt, word_of(attempt));
     if (roots.empty() || !roots.front()->care.care.keep_ended) return Kept::No;
     const auto state = state_of(attempt, pods);
-    if (state && state->is_known) {
-      const bool goes = state->phase == GangPhase::Failed && state->care.care.keep_failed;
-      return state->is_ended && !goes ? Kept::Yes : Kept::No;
-    }
+    if (state && state->is_known) return stays_when_ended(*state) ? Kept::Yes : Kept::No;
     for (const PodSight& pod : pods) {
       if (pod.is_live()) return Kept::No;
     }
