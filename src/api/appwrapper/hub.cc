@@ -24,6 +24,7 @@ namespace json = boost::json;
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration try_again = seconds(1);
 constexpr Duration creators_pause = seconds(5);
+constexpr Duration ask_pause = milliseconds(2);  // between questions why a job waits, on average
 constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
 constexpr std::string_view field_manager = "muster";
@@ -686,8 +687,10 @@ void AppWrapperHub::refuse(Record& record, const std::string& why) {
   touch(record);
 }
 
+/// Asked on the loop's thread, for a moment at a time: what is decided meanwhile goes before.
 void AppWrapperHub::ask_due(Time now) {
   constexpr std::size_t at_once = 200;
+  constexpr std::chrono::milliseconds moment{2};
   if (is_asking_ || asks_.empty() || asks_.begin()->first > now) return;
   auto jobs = std::make_shared<std::vector<std::string>>();
   while (!asks_.empty() && asks_.begin()->first <= now && jobs->size() < at_once) {
@@ -697,7 +700,11 @@ void AppWrapperHub::ask_due(Time now) {
   auto waits = std::make_shared<std::vector<std::optional<WrapperWait>>>();
   const auto ask = [jobs, waits](sched::World& world, sched::Agenda& agenda,
                                  const sched::Policy& policy, Time at) -> Result<std::string> {
-    for (const std::string& job : *jobs) waits->push_back(wait_of(world, agenda, policy, job, at));
+    const auto end = std::chrono::steady_clock::now() + moment;
+    for (const std::string& job : *jobs) {
+      waits->push_back(wait_of(world, agenda, policy, job, at));
+      if (std::chrono::steady_clock::now() > end) break;
+    }
     return std::string();
   };
   const auto done = [this, jobs, waits](const Result<std::string>&) {
@@ -712,16 +719,22 @@ void AppWrapperHub::told(const std::vector<std::string>& jobs,
                          const std::vector<std::optional<WrapperWait>>& waits) {
   is_asking_ = false;
   const Time now = parts_->clock();
+  // Many that wait are asked about less often.
+  const Duration again = std::max(options_.ask_again,
+                                  Duration{static_cast<std::int64_t>(asks_.size()) * ask_pause.ms});
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const auto at = records_.find(jobs[i]);
     if (at == records_.end() || at->second.is_gone || !at->second.facts.row) continue;
     Record& record = at->second;
     const model::JobState state = record.facts.row->state;
     if (model::is_active(state) || model::is_final(state)) continue;
-    const bool is_known = i < waits.size() && waits[i];
+    if (i >= waits.size()) {  // none at all: nobody answers now
+      set_ask(record, waits.empty() ? now + options_.pace.settle : now);
+      continue;
+    }
     // Not looked at yet: the next plan is a moment away.
-    set_ask(record, now + (is_known ? options_.ask_again : options_.pace.settle));
-    if (!is_known) continue;
+    set_ask(record, now + (waits[i] ? again : options_.pace.settle));
+    if (!waits[i]) continue;
     const bool is_news = !record.facts.wait || record.facts.wait->kind != waits[i]->kind;
     record.facts.wait = waits[i];
     if (is_news) touch(record);
@@ -731,20 +744,20 @@ void AppWrapperHub::told(const std::vector<std::string>& jobs,
 // ----------------------------------------------------------------------------------------------
 // what is written
 
-bool AppWrapperHub::is_moving(const Record& record) {
+Moves AppWrapperHub::moves_of(const Record& record) {
   const WrapperFacts& facts = record.facts;
-  if (!facts.refusal.empty()) return false;
-  if (!facts.row) return true;
+  if (!facts.refusal.empty()) return Moves::No;
+  if (!facts.row) return Moves::Soon;
   switch (facts.row->state) {
     case model::JobState::Waiting:
-      return !facts.wait;
+      return facts.wait ? Moves::No : Moves::Soon;
     case model::JobState::Starting:
     case model::JobState::Running:
-      return !facts.is_made();
+      return facts.is_made() ? Moves::No : Moves::Making;
     case model::JobState::Stopping:
-      return true;
+      return Moves::Soon;
     default:
-      return false;
+      return Moves::No;
   }
 }
 
@@ -757,7 +770,7 @@ std::optional<StatusSource> AppWrapperHub::source_of(const std::string& job) con
 }
 
 void AppWrapperHub::touch(const Record& record) {
-  if (source_of(record.job)) writer_->touch(record.job, is_moving(record));
+  if (source_of(record.job)) writer_->touch(record.job, moves_of(record));
 }
 
 void AppWrapperHub::set_ask(Record& record, Time at) {

@@ -163,8 +163,7 @@ class AppWrapperHub : public ports::AttemptSights {
   void told(const std::vector<std::string>& jobs,
             const std::vector<std::optional<WrapperWait>>& waits);
 
-  /// It will not stay as it is: not worth a write yet.
-  static bool is_moving(const Record& record);
+  static Moves moves_of(const Record& record);
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
   void set_ask(Record& record, Time at);

@@ -44,14 +44,15 @@ void StatusWriter::forget(const std::string& job) {
   entries_.erase(at);
 }
 
-void StatusWriter::touch(const std::string& job, bool is_moving) {
+void StatusWriter::touch(const std::string& job, Moves moves) {
   const auto at = entries_.find(job);
   if (at == entries_.end()) return;
   Entry& entry = at->second;
   const Time now = parts_.clock();
   if (entry.dirty_since.is_never()) entry.dirty_since = now;
-  const Time latest = entry.dirty_since + pace_.settle_most;
-  const Time due = is_moving ? latest : std::min(now + pace_.settle, latest);
+  const Time latest =
+      entry.dirty_since + (moves == Moves::Making ? pace_.making_most : pace_.settle_most);
+  const Time due = moves == Moves::No ? std::min(now + pace_.settle, latest) : latest;
   if (!entry.is_writing) set_due(job, entry, std::max(due, entry.written_at + pace_.pause));
 }
 
@@ -111,7 +112,7 @@ void StatusWriter::wrote(const std::string& job, const std::string& text,
   if (!error) {
     entry.written = text;
     entry.failures = 0;
-    if (!entry.dirty_since.is_never()) touch(job, false);
+    if (!entry.dirty_since.is_never()) touch(job, Moves::No);
     return;
   }
   if (error->is_not_found()) return;  // the watch will say so

@@ -22,8 +22,16 @@ namespace muster::api {
 
 struct StatusPace {
   Duration settle = milliseconds(60);        // one that moves is written when it rests so long,
-  Duration settle_most = milliseconds(800);  // at the latest after this
+  Duration settle_most = milliseconds(800);  // at the latest after this,
+  Duration making_most = seconds(5);         // or this while its objects are being made
   Duration pause = seconds(1);               // between two writes of one
+};
+
+/// Whether an AppWrapper stays as it is.
+enum class Moves {
+  No,
+  Soon,   // it waits to be looked at, or leaves: not worth a write yet
+  Making  // it has its place; where many are made at once its objects may take seconds
 };
 
 /// What is to be written of an AppWrapper.
@@ -48,8 +56,8 @@ class StatusWriter {
   void add(const std::string& job, const WrapperKey& key, const std::string& uid,
            const boost::json::object& status);
   void forget(const std::string& job);
-  /// Something changed. `is_moving`: it will not stay as it is, and is not worth a write yet.
-  void touch(const std::string& job, bool is_moving);
+  /// Something changed.
+  void touch(const std::string& job, Moves moves);
   void write_due();
   Time next_due() const { return due_.empty() ? Time::never() : due_.begin()->first; }
   /// As it stands now, written or not.
