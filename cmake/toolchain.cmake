@@ -8,6 +8,11 @@ if(MUSTER_SANITIZE)
   add_compile_options(
     -fsanitize=${MUSTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
+  if(MUSTER_SANITIZE MATCHES undefined)
+    # Checks of every access, most of which AddressSanitizer makes as well: a quarter to a third of
+    # the time it takes to compile a file.
+    add_compile_options(-fno-sanitize=null,alignment,object-size,vptr,function)
+  endif()
 endif()
 
 find_program(MUSTER_MOLD mold)
