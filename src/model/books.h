@@ -140,6 +140,7 @@ struct BookActive {
   StopWhy stop = StopWhy::Priority;
   bool cancelled = false;
   std::optional<std::uint32_t> beneficiary;  // slot
+  bool held = false;                         // of stopping: then it is held
 };
 
 struct BookJob {

@@ -25,9 +25,13 @@ struct JobSubmitted {
 struct JobCancelled {
   std::string job;
 };
+/// It is not placed until it is released. One that has nodes is left alone, unless `stops`: then
+/// its attempt is stopped, which is no failure, and it is held when its pods are gone.
 struct JobHeld {
   std::string job;
+  bool stops = false;
 };
+/// Also of one that is being stopped to be held: it then queues again.
 struct JobReleased {
   std::string job;
 };

@@ -7,7 +7,7 @@
 namespace muster::model {
 namespace {
 
-constexpr std::array<std::string_view, 13> why_names = {"None",
+constexpr std::array<std::string_view, 15> why_names = {"None",
                                                         "Success",
                                                         "Failure",
                                                         "Cancelled",
@@ -19,7 +19,9 @@ constexpr std::array<std::string_view, 13> why_names = {"None",
                                                         "ClusterLost",
                                                         "DependencyFailed",
                                                         "DeadlinePassed",
-                                                        "RetriesExhausted"};
+                                                        "RetriesExhausted",
+                                                        "Held",
+                                                        "Released"};
 
 EndWhy why_of(StopWhy why) {
   switch (why) {
@@ -62,8 +64,20 @@ class Follower {
     row_.why = EndWhy::Cancelled;
     return true;
   }
-  bool operator()(const JobHeld&) { return move(JobState::Waiting, JobState::Held); }
-  bool operator()(const JobReleased&) { return move(JobState::Held, JobState::Waiting); }
+  bool operator()(const JobHeld& e) {
+    if (!is_active(row_.state)) return move(JobState::Waiting, JobState::Held);
+    const bool ends = row_.state == JobState::Stopping &&
+                      (row_.why == EndWhy::Cancelled || row_.why == EndWhy::RunLimit);
+    if (!e.stops || ends || is_held()) return false;
+    row_.state = JobState::Stopping;
+    row_.why = EndWhy::Held;
+    return true;
+  }
+  bool operator()(const JobReleased&) {
+    if (!is_held()) return move(JobState::Held, JobState::Waiting);
+    row_.why = EndWhy::Released;
+    return true;
+  }
   bool operator()(const PriorityChanged& e) {
     if (is_final(row_.state) || row_.priority == e.priority) return false;
     row_.priority = e.priority;
@@ -87,7 +101,8 @@ class Follower {
   }
   bool operator()(const Stopped& e) {
     if (!is_current(e.attempt)) return false;
-    if (e.why == StopWhy::ClusterLost) return !is_cancelled() && again(EndWhy::ClusterLost);
+    if (e.why == StopWhy::ClusterLost)
+      return !is_cancelled() && (is_held() ? stopped() : again(EndWhy::ClusterLost));
     if (row_.state == JobState::Stopping) return false;
     row_.state = JobState::Stopping;
     row_.why = why_of(e.why);
@@ -135,6 +150,8 @@ class Follower {
   bool is_cancelled() const {
     return row_.state == JobState::Stopping && row_.why == EndWhy::Cancelled;
   }
+  /// Being stopped to be held.
+  bool is_held() const { return row_.state == JobState::Stopping && row_.why == EndWhy::Held; }
   bool move(JobState from, JobState to) {
     if (row_.state != from) return false;
     row_.state = to;
@@ -156,6 +173,7 @@ class Follower {
   bool stopped() {
     if (row_.why == EndWhy::Cancelled) return end(JobState::Cancelled, row_.why);
     if (row_.why == EndWhy::RunLimit) return end(JobState::Failed, row_.why);
+    if (row_.why == EndWhy::Held) return move(JobState::Stopping, JobState::Held);
     return again(row_.why);
   }
 

@@ -31,7 +31,9 @@ enum class EndWhy {
   ClusterLost,
   DependencyFailed,
   DeadlinePassed,
-  RetriesExhausted
+  RetriesExhausted,
+  Held,     // it was held and told to stop
+  Released  // and released before its pods were gone
 };
 std::string_view to_text(EndWhy why);
 std::optional<EndWhy> parse_end_why(std::string_view text);

@@ -59,6 +59,25 @@ TEST(JobRow, FollowsTheEventsOfAJob) {
        "Starting Running Waiting(ClusterLost) Waiting(ClusterLost) Starting"},
       {{one, JobCancelled{"a"}, Stopped{"a", 1, StopWhy::ClusterLost, ""}},
        "Starting Stopping(Cancelled) Stopping(Cancelled)"},
+      {{one, runs, JobHeld{"a"}, JobHeld{"a", true}, JobHeld{"a", true}, Gone{"a", 1}},
+       "Starting Running Running Stopping(Held) Stopping(Held) Held(Held)"},
+      {{one, JobHeld{"a", true}, StartFailed{"a", 1, Time{9}}, JobReleased{"a"}, two},
+       "Starting Stopping(Held) Held(Held) Waiting(Held) Starting"},
+      {{one, JobHeld{"a", true}, JobReleased{"a"}, JobReleased{"a"}, Gone{"a", 1}},
+       "Starting Stopping(Held) Stopping(Released) Stopping(Released) Waiting(Released)"},
+      {{one, runs, Stopped{"a", 1, StopWhy::Priority, "b"}, JobHeld{"a", true},
+        Finished{"a", 1, false}},
+       "Starting Running Stopping(Priority) Stopping(Held) Held(Held)"},
+      {{one, runs, JobHeld{"a", true}, Stopped{"a", 1, StopWhy::ClusterLost, ""}},
+       "Starting Running Stopping(Held) Held(Held)"},
+      {{one, runs, JobHeld{"a", true}, JobCancelled{"a"}, JobHeld{"a", true}, Gone{"a", 1}},
+       "Starting Running Stopping(Held) Stopping(Cancelled) Stopping(Cancelled) "
+       "Cancelled(Cancelled)"},
+      {{one, runs, JobHeld{"a", true}, Finished{"a", 1, true}},
+       "Starting Running Stopping(Held) Succeeded(Success)"},
+      {{one, runs, Stopped{"a", 1, StopWhy::RunLimit, ""}, JobHeld{"a", true}, Gone{"a", 1}},
+       "Starting Running Stopping(RunLimit) Stopping(RunLimit) Failed(RunLimit)"},
+      {{JobHeld{"a", true}, JobReleased{"a"}}, "Held Waiting"},
       {{GivenUp{"a", FailWhy::DeadlinePassed}, one},
        "Failed(DeadlinePassed) Failed(DeadlinePassed)"},
       {{one, GivenUp{"a", FailWhy::DeadlinePassed}}, "Starting Starting"},
@@ -93,7 +112,7 @@ TEST(JobRow, TotalsOfAnAbsurdGangStopAtTheLargestNumber) {
 }
 
 TEST(JobRow, EveryReasonHasItsText) {
-  for (int i = 0; i <= static_cast<int>(EndWhy::RetriesExhausted); ++i) {
+  for (int i = 0; i <= static_cast<int>(EndWhy::Released); ++i) {
     const auto why = static_cast<EndWhy>(i);
     EXPECT_EQ(parse_end_why(to_text(why)), why);
   }

@@ -42,11 +42,12 @@ TEST(States, HoldNodesFromThePlacementUntilThePodsAreGone) {
 
 TEST(Edges, AreExactlyThose) {
   const std::set<std::pair<JobState, JobState>> expected = {
-      {Held, Waiting},      {Held, Cancelled},     {Held, Failed},     {Waiting, Held},
-      {Waiting, Starting},  {Waiting, Cancelled},  {Waiting, Failed},  {Starting, Running},
-      {Starting, Waiting},  {Starting, Stopping},  {Starting, Failed}, {Starting, Succeeded},
-      {Running, Succeeded}, {Running, Failed},     {Running, Waiting}, {Running, Stopping},
-      {Stopping, Waiting},  {Stopping, Cancelled}, {Stopping, Failed}, {Stopping, Succeeded}};
+      {Held, Waiting},      {Held, Cancelled},    {Held, Failed},     {Waiting, Held},
+      {Waiting, Starting},  {Waiting, Cancelled}, {Waiting, Failed},  {Starting, Running},
+      {Starting, Waiting},  {Starting, Stopping}, {Starting, Failed}, {Starting, Succeeded},
+      {Running, Succeeded}, {Running, Failed},    {Running, Waiting}, {Running, Stopping},
+      {Stopping, Waiting},  {Stopping, Held},     {Stopping, Failed}, {Stopping, Succeeded},
+      {Stopping, Cancelled}};
   for (const JobState from : all_states()) {
     for (const JobState to : all_states()) {
       EXPECT_EQ(is_legal(from, to), expected.contains({from, to}))

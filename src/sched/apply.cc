@@ -1,6 +1,7 @@
 // How each event changes the world. One function per event; each first asks whether the event still
 // applies.
 #include <algorithm>
+#include <utility>
 
 #include "sched/estimate.h"
 #include "sched/world.h"
@@ -58,24 +59,25 @@ class Applier {
       return true;
     }
     if (job.active->cancelled) return false;
-    if (!job.active->stopping) w_.count_running(slot, -1);
-    w_.run_limits.erase({run_limit_end(job), slot});
     job.active->cancelled = true;
-    job.active->stopping = true;
-    w_.attempt_changed(slot);
-    move(slot, JobState::Stopping);
+    job.active->held = false;
+    stop(slot);
     return true;
   }
   bool operator()(const model::JobHeld& e) {
     const JobSlot slot = w_.find_job(e.job);
-    if (slot.is_none() || w_.job(slot).state != JobState::Waiting) return false;
+    if (slot.is_none()) return false;
+    if (w_.job(slot).active) return e.stops && stop_to_hold(slot);
+    if (w_.job(slot).state != JobState::Waiting) return false;
     stop_waiting(slot);
     move(slot, JobState::Held);
     return true;
   }
   bool operator()(const model::JobReleased& e) {
     const JobSlot slot = w_.find_job(e.job);
-    if (slot.is_none() || w_.job(slot).state != JobState::Held) return false;
+    if (slot.is_none()) return false;
+    if (w_.job(slot).active) return std::exchange(w_.job(slot).active->held, false);
+    if (w_.job(slot).state != JobState::Held) return false;
     move(slot, JobState::Waiting);
     wait(slot);
     return true;
@@ -200,6 +202,7 @@ class Applier {
       if (job.active->cancelled) return false;
       Active left = *job.active;
       left.beneficiary = JobSlot::none();  // nobody waits for what is left behind
+      left.held = false;
       left.at_in_cluster = 0;
       back_to_queue(slot, Time{0});
       // The old pods may still run: they keep their nodes until the cluster says otherwise.
@@ -208,14 +211,10 @@ class Applier {
       return true;
     }
     if (job.active->stopping) return false;
-    w_.count_running(slot, -1);
-    w_.run_limits.erase({run_limit_end(job), slot});
-    job.active->stopping = true;
-    w_.attempt_changed(slot);
     job.active->stop = e.why;
     if (!e.beneficiary.empty()) job.active->beneficiary = w_.find_job(e.beneficiary);
     w_.count_leaving(job.active->beneficiary, +1);
-    move(slot, JobState::Stopping);
+    stop(slot);
     return true;
   }
   bool operator()(const model::Reserved& e) {
@@ -448,10 +447,33 @@ class Applier {
     for (const QueueId extra : job.extra_queues) w_.changes.freed.push_back(extra);
   }
 
+  /// Its pods are on their way out.
+  void stop(JobSlot slot) {
+    Job& job = w_.job(slot);
+    if (!job.active->stopping) w_.count_running(slot, -1);
+    w_.run_limits.erase({run_limit_end(job), slot});
+    job.active->stopping = true;
+    w_.attempt_changed(slot);
+    move(slot, JobState::Stopping);
+  }
+
+  /// One that is stopped for good is not held any more; one that makes room for another is, after
+  /// that.
+  bool stop_to_hold(JobSlot slot) {
+    Active& active = *w_.job(slot).active;
+    const bool ends = active.stopping && active.stop == model::StopWhy::RunLimit;
+    if (active.cancelled || ends || active.held) return false;
+    active.held = true;
+    stop(slot);
+    return true;
+  }
+
+  /// Or on hold, if that was asked meanwhile.
   void back_to_queue(JobSlot slot, Time not_before) {
+    const bool is_held = w_.job(slot).active->held;
     free(slot);
     Job& job = w_.job(slot);
-    move(slot, JobState::Waiting);
+    move(slot, is_held ? JobState::Held : JobState::Waiting);
     job.eligible_at = not_before;
     wait(slot);
   }

@@ -316,6 +316,7 @@ Result<Active> BookReader::active_of(JobSlot slot, ShapeId shape, const BookActi
   a.stopping = book.stopping;
   a.stop = book.stop;
   a.cancelled = book.cancelled;
+  a.held = book.held;
   if (book.beneficiary) a.beneficiary = JobSlot{*book.beneficiary};
   return a;
 }

@@ -251,6 +251,7 @@ BookActive BookWriter::active_of(const Active& active) const {
   a.stopping = active.stopping;
   a.stop = active.stop;
   a.cancelled = active.cancelled;
+  a.held = active.held;
   if (!active.beneficiary.is_none()) a.beneficiary = active.beneficiary.v;
   return a;
 }

@@ -34,6 +34,7 @@ struct Active {
   bool stopping = false;
   model::StopWhy stop = model::StopWhy::Priority;
   bool cancelled = false;
+  bool held = false;                // of stopping: when its pods are gone the job is held
   JobSlot beneficiary;              // the job it is stopped for
   std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster), stays_in(cluster)
   int counted_at = 0;               // its class while it counts among those who may be evicted

@@ -1,4 +1,5 @@
 // Hashes of a world. Sums of per-item hashes do not depend on the order of the tables.
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
@@ -16,6 +17,7 @@ std::uint64_t hash_of(const World& world, const Active& active) {
       .add(active.stopping)
       .add(active.cancelled);
   if (active.stopping) h.add(static_cast<int>(active.stop));
+  if (active.held) h.add(std::string_view("held"));  // older books keep their hash
   if (!active.beneficiary.is_none()) h.add(world.job(active.beneficiary).id);
   std::uint64_t pods = 0;
   for (const PodOn& pod : active.pods) {

@@ -221,6 +221,10 @@ SimJob random_job(Prng& prng, const Workload& w, int number, Duration span) {
   if (prng.chance(10)) job.spec.start_after = job.submit + seconds(prng.between(1, 900));
   if (prng.chance(5)) job.spec.deadline = job.submit + seconds(prng.between(60, 3600));
   if (prng.chance(8)) job.cancel = job.submit + seconds(prng.between(0, 1800));
+  if (prng.chance(8)) {
+    job.hold = job.submit + seconds(prng.between(0, 1800));
+    job.release = job.hold + seconds(prng.between(0, 900));
+  }
   if (prng.chance(10) && number > 1)
     job.spec.depends_on.push_back(fmt::format("j{:04}", prng.between(1, number - 1)));
   return job;

@@ -348,7 +348,10 @@ Result<std::string> Scenario::job_verb(Args& args) {
   attempt = static_cast<std::uint32_t>(args.number("attempt", attempt, 0, 1'000'000));
   const std::string& verb = args.verb();
   if (verb == "cancel") return apply_known(args, id, model::JobCancelled{id});
-  if (verb == "hold") return apply_known(args, id, model::JobHeld{id});
+  if (verb == "hold") {
+    const bool stops = args.flag("stop");
+    return apply_known(args, id, model::JobHeld{id, stops});
+  }
   if (verb == "release") return apply_known(args, id, model::JobReleased{id});
   if (verb == "started") return apply_known(args, id, model::Started{id, attempt});
   if (verb == "finish") return apply_known(args, id, model::Finished{id, attempt, true});

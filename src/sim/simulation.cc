@@ -122,7 +122,17 @@ class Simulation {
       if (!job.cancel.is_never())
         timeline_.at(job.cancel,
                      [this, i] { ask(model::JobCancelled{workload_.jobs[i].spec.id}); });
+      if (job.hold.is_never()) continue;
+      timeline_.at(job.hold, [this, i] { ask(model::JobHeld{workload_.jobs[i].spec.id, true}); });
+      timeline_.at(job.release, [this, i] { release(workload_.jobs[i].spec.id); });
     }
+  }
+
+  /// Whoever held it waits for the answer first: otherwise it might stay held.
+  void release(const std::string& job) {
+    if (!unanswered_.contains(request_key(model::JobHeld{job})))
+      return ask(model::JobReleased{job});
+    timeline_.after(seconds(1), [this, job] { release(job); });
   }
 
   /// A client: asks until it is told that the request is durable.
@@ -140,6 +150,8 @@ class Simulation {
   static std::string request_key(const model::EventBody& body) {
     if (const auto* e = std::get_if<model::JobSubmitted>(&body)) return "submit " + e->spec.id;
     if (const auto* e = std::get_if<model::JobCancelled>(&body)) return "cancel " + e->job;
+    if (const auto* e = std::get_if<model::JobHeld>(&body)) return "hold " + e->job;
+    if (const auto* e = std::get_if<model::JobReleased>(&body)) return "release " + e->job;
     return {};
   }
 

@@ -23,6 +23,8 @@ struct SimJob {
   Duration run_time;
   int failures = 0;  // so many attempts end badly before one ends well
   Time cancel = Time::never();
+  Time hold = Time::never();  // and stopped, if it runs
+  Time release = Time::never();
 };
 
 struct Machine {

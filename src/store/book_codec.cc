@@ -65,6 +65,7 @@ template <typename A>
 void fields(A& a, BookActive& b) {
   a(b.cluster, b.place, b.pods, b.charges, b.expected_end, b.placed_at, b.started_at);
   a(b.checkpoint_at, b.stopping, b.stop, b.cancelled, b.beneficiary);
+  if (a.version >= 2) a(b.held);
 }
 template <typename A>
 void fields(A& a, BookJob& j) {
@@ -104,9 +105,9 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookShape>) return {7, 1, "shape"};
   if constexpr (std::same_as<R, BookLine>) return {8, 1, "line"};
   if constexpr (std::same_as<R, BookHistory>) return {9, 1, "history"};
-  if constexpr (std::same_as<R, BookJob>) return {10, 1, "job"};
+  if constexpr (std::same_as<R, BookJob>) return {10, 2, "job"};
   if constexpr (std::same_as<R, BookReservation>) return {11, 1, "reservation"};
-  if constexpr (std::same_as<R, BookOrphan>) return {12, 1, "orphan"};
+  if constexpr (std::same_as<R, BookOrphan>) return {12, 2, "orphan"};
   if constexpr (std::same_as<R, BookEnd>) return {13, 1, "end"};
 }
 

@@ -10,7 +10,14 @@
 namespace muster::store {
 namespace {
 
-constexpr const char* golden = "tests/store/books_v1.golden";
+struct Golden {
+  const char* file;
+  std::vector<model::BookRecord> records;
+};
+std::vector<Golden> goldens() {
+  return {{"tests/store/books_v1.golden", sample_books()},
+          {"tests/store/books_v2.golden", sample_books_v2()}};
+}
 
 std::string encoded(const model::BookRecord& record) {
   std::string bytes;
@@ -20,7 +27,9 @@ std::string encoded(const model::BookRecord& record) {
 
 TEST(BookCodec, EveryKindOfRecordComesBackTheSame) {
   std::vector<bool> seen(std::variant_size_v<model::BookRecord>);
-  for (const model::BookRecord& record : sample_books()) {
+  std::vector<model::BookRecord> records = sample_books();
+  for (const model::BookRecord& newer : sample_books_v2()) records.push_back(newer);
+  for (const model::BookRecord& record : records) {
     const std::string bytes = encoded(record);
     std::string_view rest = bytes;
     model::BookRecord again;
@@ -34,18 +43,21 @@ TEST(BookCodec, EveryKindOfRecordComesBackTheSame) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0);
 }
 
-TEST(BookCodec, TheOldestSnapshotStillReads) {
-  std::ifstream file(golden, std::ios::binary);
-  ASSERT_TRUE(file) << golden;
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  std::string_view rest = bytes;
-  for (const model::BookRecord& wanted : sample_books()) {
-    model::BookRecord record;
-    const Status status = decode_book(rest, record);
-    ASSERT_TRUE(status) << status.error().message;
-    EXPECT_EQ(encoded(record), encoded(wanted)) << "record of kind " << wanted.index();
+TEST(BookCodec, SnapshotsOfAllVersionsStillRead) {
+  for (const Golden& golden : goldens()) {
+    std::ifstream file(golden.file, std::ios::binary);
+    ASSERT_TRUE(file) << golden.file;
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    std::string_view rest = bytes;
+    for (const model::BookRecord& wanted : golden.records) {
+      model::BookRecord record;
+      const Status status = decode_book(rest, record);
+      ASSERT_TRUE(status) << golden.file << ": " << status.error().message;
+      EXPECT_EQ(encoded(record), encoded(wanted))
+          << golden.file << ", record of kind " << wanted.index();
+    }
+    EXPECT_TRUE(rest.empty()) << golden.file;
   }
-  EXPECT_TRUE(rest.empty());
 }
 
 TEST(BookCodec, WhatANewerMusterWroteIsRefusedWithTheReason) {

@@ -14,6 +14,11 @@ void fields(A& a, JobSubmitted& e) {
   a(e.spec, e.seq);
 }
 template <typename A>
+void fields(A& a, JobHeld& e) {
+  a(e.job);
+  if (a.version >= 2) a(e.stops);
+}
+template <typename A>
 void fields(A& a, PriorityChanged& e) {
   a(e.job, e.priority);
 }
@@ -68,9 +73,8 @@ void fields(A& a, ForeignPodGone& e) {
   a(e.cluster, e.uid);
 }
 template <typename A, typename E>
-  requires std::same_as<E, JobCancelled> || std::same_as<E, JobHeld> ||
-           std::same_as<E, JobReleased> || std::same_as<E, ReservationDropped> ||
-           std::same_as<E, Checkpointed>
+  requires std::same_as<E, JobCancelled> || std::same_as<E, JobReleased> ||
+           std::same_as<E, ReservationDropped> || std::same_as<E, Checkpointed>
 void fields(A& a, E& e) {
   a(e.job);
 }
@@ -112,7 +116,7 @@ template <typename E>
 constexpr Kind kind_of() {
   if constexpr (std::same_as<E, JobSubmitted>) return {1, 1, "JobSubmitted"};
   if constexpr (std::same_as<E, JobCancelled>) return {2, 1, "JobCancelled"};
-  if constexpr (std::same_as<E, JobHeld>) return {3, 1, "JobHeld"};
+  if constexpr (std::same_as<E, JobHeld>) return {3, 2, "JobHeld"};
   if constexpr (std::same_as<E, JobReleased>) return {4, 1, "JobReleased"};
   if constexpr (std::same_as<E, PriorityChanged>) return {5, 1, "PriorityChanged"};
   if constexpr (std::same_as<E, QueueChanged>) return {6, 1, "QueueChanged"};

@@ -15,7 +15,8 @@ struct Golden {
   Fields fields;
 };
 constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First},
-                              {"tests/store/journal_v2.golden", Fields::Second}};
+                              {"tests/store/journal_v2.golden", Fields::Second},
+                              {"tests/store/journal_v3.golden", Fields::Third}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;
@@ -55,15 +56,15 @@ TEST(EventCodec, JournalsOfAllVersionsStillRead) {
 }
 
 TEST(EventCodec, WhatANewerMusterWroteIsRefusedWithTheReason) {
-  std::string bytes = encoded({Time{5}, model::JobHeld{"a"}});
-  ASSERT_EQ(bytes[1], 3);  // the kind, behind the length
+  std::string bytes = encoded({Time{5}, model::JobReleased{"a"}});
+  ASSERT_EQ(bytes[1], 4);  // the kind, behind the length
   ASSERT_EQ(bytes[2], 1);  // its version
   bytes[2] = 2;
   std::string_view rest = bytes;
   const auto newer = decode(rest);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().message,
-            "journal: JobHeld of version 2, this Muster knows up to 1: a newer one wrote it; "
+            "journal: JobReleased of version 2, this Muster knows up to 1: a newer one wrote it; "
             "upgrade this one to read it");
   bytes[1] = 63;
   rest = bytes;

@@ -82,7 +82,7 @@ struct Fields {
   }
   void operator()(const JobHeld& e) {
     job(e.job);
-    text(fmt::format("job {} is held", e.job));
+    text(fmt::format("job {} is held{}", e.job, e.stops ? "; if it runs it is stopped" : ""));
   }
   void operator()(const JobReleased& e) {
     job(e.job);
@@ -248,7 +248,8 @@ std::vector<std::string_view> event_kinds() {
 std::optional<JobState> state_after(const EventBody& body) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&body))
     return submitted->spec.held ? JobState::Held : JobState::Waiting;
-  if (std::holds_alternative<JobHeld>(body)) return JobState::Held;
+  if (const auto* held = std::get_if<JobHeld>(&body); held != nullptr && !held->stops)
+    return JobState::Held;
   if (std::holds_alternative<JobReleased>(body)) return JobState::Waiting;
   if (std::holds_alternative<Placed>(body)) return JobState::Starting;
   if (std::holds_alternative<Started>(body)) return JobState::Running;

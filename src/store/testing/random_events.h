@@ -14,8 +14,8 @@ constexpr std::size_t event_kinds = std::variant_size_v<model::AnyEvent>;
 constexpr std::size_t golden_kinds = 28;
 constexpr std::size_t golden_events = 10 * golden_kinds;
 
-/// What events had when the golden journal of that version was written. Second is all of today.
-enum class Fields { First, Second, All = Second };
+/// What events had when the golden journal of that version was written. Third is all of today.
+enum class Fields { First, Second, Third, All = Third };
 
 /// `kind`: index in model::EventBody.
 model::Event random_event(Prng& prng, std::size_t kind, Fields fields = Fields::All);

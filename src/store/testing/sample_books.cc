@@ -144,4 +144,11 @@ std::vector<BookRecord> sample_books() {
           BookEnd{{2, 0}}};
 }
 
+std::vector<BookRecord> sample_books_v2() {
+  BookJob job = sample_job();
+  job.active->cancelled = false;
+  job.active->held = true;
+  return {job, BookOrphan{3, 1, sample_active()}};
+}
+
 }  // namespace muster::store
