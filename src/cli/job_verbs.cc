@@ -12,20 +12,30 @@ struct Verb {
   const char* name;
   const char* help;
   const char* past;
-  bool ends = false;  // leaves alone what has ended already
+  bool ends = false;      // leaves alone what has ended already
+  bool can_stop = false;  // and what runs, unless it is asked to stop it
 };
 
-Result<int> act(Session& session, const Verb& verb, const std::vector<std::string>& references) {
+/// The request of a verb, and the jobs it is made of.
+struct Ask {
+  std::vector<std::string> references = {};
+  bool stops = false;  // of hold: those that run too
+};
+
+Result<int> act(Session& session, const Verb& verb, const Ask& ask) {
   const auto api = session.api();
   if (!api) return api.error();
   json::array answers;
   int code = exit_done;
-  for (const std::string& reference : references) {
+  for (const std::string& reference : ask.references) {
     const auto job = find_job(**api, reference);
-    const auto answer = job ? (*api)->post(fmt::format("{}/{}", job_path(*job), verb.name)) : job;
+    const auto path = [&] {
+      return fmt::format("{}/{}{}", job_path(*job), verb.name, ask.stops ? "?stop=true" : "");
+    };
+    const auto answer = job ? (*api)->post(path()) : job;
     if (!answer) {
       // The others are still to be asked; a server that is away is away for all of them.
-      if (references.size() == 1 || answer.error().fault == Fault::Unavailable)
+      if (ask.references.size() == 1 || answer.error().fault == Fault::Unavailable)
         return answer.error();
       session.note(fmt::format("muster: {}", one_line(answer.error().message)));
       code = exit_code_of(answer.error());
@@ -46,16 +56,19 @@ Result<int> act(Session& session, const Verb& verb, const std::vector<std::strin
 
 void add_verb(CLI::App& app, const SharedHost& host, const Verb& verb) {
   CLI::App* command = app.add_subcommand(verb.name, verb.help);
-  const auto jobs = std::make_shared<std::vector<std::string>>();
-  command->add_option("JOB", *jobs, "id, the beginning of one, or a name (the newest)")->required();
-  set_body(*command, host, [jobs, verb](Session& session) { return act(session, verb, *jobs); });
+  const auto ask = std::make_shared<Ask>();
+  command->add_option("JOB", ask->references, "id, the beginning of one, or a name (the newest)")
+      ->required();
+  if (verb.can_stop)
+    command->add_flag("--stop", ask->stops, "also those that run: they start over when released");
+  set_body(*command, host, [ask, verb](Session& session) { return act(session, verb, *ask); });
 }
 
 }  // namespace
 
 void add_job_verbs(CLI::App& app, const SharedHost& host) {
   add_verb(app, host, {"cancel", "Cancel jobs; those that run are stopped", "cancelled", true});
-  add_verb(app, host, {"hold", "Keep waiting jobs from being placed", "held"});
+  add_verb(app, host, {"hold", "Keep waiting jobs from being placed", "held", false, true});
   add_verb(app, host, {"release", "Let held jobs be placed", "released"});
   add_verb(app, host, {"retry", "Submit finished jobs again, as new jobs", "submitted again"});
 }

@@ -9,6 +9,7 @@
 #include "api/appwrapper/install.h"
 #include "api/appwrapper/status_v1beta1.h"
 #include "api/appwrapper/status_v1beta2.h"
+#include "api/appwrapper/suspension.h"
 #include "api/appwrapper/waits.h"
 #include "base/hash.h"
 #include "kube/json.h"
@@ -441,6 +442,11 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     const model::JobState state = record.facts.row->state;
     if (!model::is_active(state) && !model::is_final(state)) set_ask(record, now);
     if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);
+    if (as_job) {  // what changed while nobody watched
+      WrapperAsk followed = record.facts.ask;
+      followed.is_held = was_suspended(status);
+      edit(record, followed);
+    }
     return touch(record);
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
@@ -475,8 +481,9 @@ void AppWrapperHub::take_again(Record& record, const WrapperChange& change) {
     const auto at = records_.find(job);
     if (at == records_.end()) return;
     const bool is_gone = at->second.is_gone;
+    const auto later = missed_.extract(job);
     forget(at);
-    if (!is_gone) take(change, parts_->clock());
+    if (!is_gone) take(later ? later.mapped() : change, parts_->clock());
   });
 }
 
@@ -487,24 +494,23 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     record.facts.refusal.clear();
     return take_over(record, change, now);
   }
-  if (record.is_foreign || record.is_final || !record.facts.row) return;
+  if (record.is_submitting) missed_[record.job] = change;
+  if (record.is_foreign || record.is_final || record.is_submitting || !record.facts.row) return;
   const auto as_job = read(*change.object, options_.wrap);
   if (!as_job) {
     parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
                             record.key.name, as_job.error().message));
     return;
   }
-  const WrapperAsk ask = ask_of(as_job->wrapper, as_job->wrapped);
-  std::vector<model::EventBody> wanted;
-  if (ask.priority != record.facts.ask.priority)
-    wanted.emplace_back(model::PriorityChanged{record.job, ask.priority});
-  if (ask.is_held != record.facts.ask.is_held) {
-    if (ask.is_held) wanted.emplace_back(model::JobHeld{record.job});
-    if (!ask.is_held) wanted.emplace_back(model::JobReleased{record.job});
-  }
-  record.facts.ask = ask;
-  if (!wanted.empty()) request(record.job, "edit", std::move(wanted));
+  const WrapperAsk followed =
+      std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
+  edit(record, followed);
   touch(record);
+}
+
+void AppWrapperHub::edit(const Record& record, const WrapperAsk& followed) {
+  auto wanted = changes_between(record.job, followed, record.facts.ask);
+  if (!wanted.empty()) request(record.job, "edit", std::move(wanted));
 }
 
 void AppWrapperHub::lose(const WrapperChange& change) {
@@ -654,8 +660,10 @@ void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& 
     if (auto row = parts_->store.job(record.job)) record.facts.row = std::move(*row);
   }
   if (record.is_gone) return cancel(record.job);
-  set_ask(record, parts_->clock());
+  const Time now = parts_->clock();
+  set_ask(record, now);
   touch(record);
+  if (const auto later = missed_.extract(record.job)) follow_spec(record, later.mapped(), now);
 }
 
 void AppWrapperHub::request(const std::string& job, const std::string& verb,
@@ -664,15 +672,8 @@ void AppWrapperHub::request(const std::string& job, const std::string& verb,
                                                              Time now) -> Result<control::Asked> {
     const sched::JobSlot slot = world.find_job(job);
     control::Asked asked;
-    if (slot.is_none() || model::is_final(world.job(slot).state)) return asked;
-    for (const model::EventBody& event : events) {
-      const bool is_hold = std::holds_alternative<model::JobHeld>(event);
-      const bool is_release = std::holds_alternative<model::JobReleased>(event);
-      const model::JobState state = world.job(slot).state;
-      if (is_hold && state != model::JobState::Waiting) continue;
-      if (is_release && state != model::JobState::Held) continue;
-      asked.events.push_back(event);
-    }
+    if (slot.is_none()) return asked;
+    asked.events = still_wanted(world.job(slot), events);
     if (!asked.events.empty()) asked.audit.push_back({0, now, user, "", verb, job, "AppWrapper"});
     return asked;
   };
@@ -781,6 +782,7 @@ void AppWrapperHub::set_ask(Record& record, Time at) {
 
 void AppWrapperHub::forget(Records::iterator at) {
   unplaced_.erase(at->first);
+  missed_.erase(at->first);
   set_ask(at->second, Time::never());
   writer_->forget(at->first);
   expiry_->forget(at->first);

@@ -145,6 +145,8 @@ class AppWrapperHub : public ports::AttemptSights {
   void take_over(Record& record, const WrapperChange& change, Time now);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
+  /// Asks for what is wanted now and was not before.
+  void edit(const Record& record, const WrapperAsk& followed);
   void lose(const WrapperChange& change);
   void cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);
@@ -188,6 +190,7 @@ class AppWrapperHub : public ports::AttemptSights {
   std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about
   bool is_asking_ = false;
   std::map<std::string, WrapperChange> unplaced_;  // by job: their queues are not there
+  std::map<std::string, WrapperChange> missed_;    // by job: came while they were submitted
 
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<StatusWriter> writer_;

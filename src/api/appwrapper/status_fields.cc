@@ -46,6 +46,7 @@ json::object muster_fields(const WrapperFacts& facts) {
         model::is_active(facts.row->state))
       fields["cluster"] = facts.row->cluster;
   }
+  if (facts.ask.is_held) fields["suspend"] = true;
   if (!facts.refusal.empty()) fields["reason"] = "Refused";
   if (is_waiting(facts)) fields["reason"] = word_of(facts.wait->kind);
   return fields;

@@ -8,7 +8,8 @@
 
 namespace muster::api {
 
-/// `status.muster`: the job and attempt, its queue, cluster and, in a word, why it waits.
+/// `status.muster`: the job and attempt, its queue, cluster, spec.suspend as it was followed and,
+/// in a word, why it waits.
 boost::json::object muster_fields(const WrapperFacts& facts);
 
 /// Of the condition Waiting.

@@ -160,6 +160,7 @@ class Writer {
     add("PreemptCandidate", why.reason, why.message);
     add("Backoff", "PreemptionTriggered", why.message);
     set("Pending", "Backoff", false, "before [backoff] - Rejoining");
+    if (why.reason == "Held") return;  // no requeue: nothing went wrong
     status_["numberOfRequeueings"] = integer_at(json::value(status_), {"numberOfRequeueings"}) + 1;
     if (why.reason == "MinPodsNotRunning" && facts_.ask.first_wait > Duration{0})
       status_["requeueingTimeInSeconds"] = facts_.ask.first_wait.ms / 1000;
@@ -176,6 +177,9 @@ class Writer {
         return {"QuotaReclaimed", "What it had borrowed was given back to its owner."};
       case EndWhy::Drain:
         return {"ClusterDrained", "Its cluster is being drained."};
+      case EndWhy::Held:
+      case EndWhy::Released:
+        return {"Held", "It was put on hold."};
       default:
         return {"PodsFailedScheduling", reason};
     }

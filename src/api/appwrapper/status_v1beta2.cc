@@ -53,17 +53,27 @@ std::string_view name_of(Phase phase) {
   return "Terminating";
 }
 
-Phase phase_of(const WrapperFacts& facts) {
+/// It failed and pauses before the next try. One that was suspended meanwhile does not: with that
+/// the failure is over, and it waits like any other.
+bool is_resetting(const WrapperFacts& facts, const json::object& before) {
+  const bool has_failed =
+      facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed;
+  const json::value written(before);
+  const bool was_suspended =
+      text_at(written, {"phase"}) == "Suspended" &&
+      kube::integer_at(written, {"muster", "attempt"}) == std::int64_t{facts.row->attempt};
+  return has_failed && !was_suspended;
+}
+
+Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (facts.is_deleting) return Phase::Terminating;
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   switch (facts.row->state) {
     case JobState::Held:
+      return Phase::Suspended;
     case JobState::Waiting:
-      // It failed and pauses before the next try, or it was never out.
-      return facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed
-                 ? Phase::Resetting
-                 : Phase::Suspended;
+      return is_resetting(facts, before) ? Phase::Resetting : Phase::Suspended;
     case JobState::Starting:
       return facts.is_made() ? Phase::Running : Phase::Resuming;
     case JobState::Running:
@@ -95,7 +105,7 @@ class Writer {
   }
 
   json::object write() {
-    const Phase phase = phase_of(facts_);
+    const Phase phase = phase_of(facts_, status_);
     const bool is_reset =
         phase == Phase::Resetting && text_at(json::value(status_), {"phase"}) != "Resetting";
     status_["phase"] = name_of(phase);
@@ -132,6 +142,13 @@ class Writer {
     } else {
       conditions_.push_back(std::move(condition));
     }
+  }
+  /// As its own controller does: what is not true any more gets a reason, what never was does not.
+  void clear(std::string_view type, std::string_view reason) {
+    const bool is_true = std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
+      return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
+    });
+    if (is_true) say(type, {false, reason, ""});
   }
   bool has(std::string_view type) const {
     return std::any_of(conditions_.begin(), conditions_.end(),
@@ -180,6 +197,7 @@ class Writer {
   void put_resources(Phase phase) {
     switch (phase) {
       case Phase::Suspended:
+        clear("DeletingResources", "DeletionComplete");
         say("QuotaReserved", {false, "Suspended", "Suspend is true"});
         return say("ResourcesDeployed", {false, "Suspended", "Suspend is true"});
       case Phase::Resuming:
@@ -190,6 +208,7 @@ class Writer {
         say("QuotaReserved", {true, "Resetting", facts_.row->reason});
         return say("ResourcesDeployed", {false, "Resetting", facts_.row->reason});
       case Phase::Suspending:
+        say("DeletingResources", {true, "DeletionInitiated", ""});
         return say("ResourcesDeployed", {true, "Suspending", why_stopped()});
       case Phase::Succeeded:
         say("QuotaReserved", {false, "Succeeded", "All pods succeeded"});
@@ -204,6 +223,7 @@ class Writer {
   }
 
   void put_pods(Phase phase) {
+    if (phase == Phase::Suspended) return clear("PodsReady", "Suspended");
     if (phase != Phase::Running) {
       if (has("PodsReady") && phase != Phase::Succeeded)
         say("PodsReady", {false, "InsufficientPodsReady", "No pods are wanted now"});
@@ -229,6 +249,7 @@ class Writer {
       if (has("Unhealthy")) say("Unhealthy", {false, "Healthy", "It runs again"});
       return;
     }
+    if (phase == Phase::Suspended) return clear("Unhealthy", "Suspended");
     if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
     if (phase != Phase::Failed && phase != Phase::Resetting) return;
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
@@ -244,6 +265,7 @@ class Writer {
   }
 
   std::string why_stopped() const {
+    if (facts_.row->why == EndWhy::Held) return "Suspend is true";
     return fmt::format("The job is being stopped: {}", model::to_text(facts_.row->why));
   }
   std::string failure() const {

@@ -209,12 +209,24 @@ Events cancel(const sched::World&, const sched::Job& job) {
   if (model::is_final(job.state)) return std::vector<model::EventBody>{};
   return one(model::JobCancelled{job.id});
 }
-Events hold(const sched::World&, const sched::Job& job) {
-  if (job.state == JobState::Held) return std::vector<model::EventBody>{};
-  if (job.state != JobState::Waiting) return conflict(job, "only a waiting job can be held");
-  return one(model::JobHeld{job.id});
+/// Work is not lost by accident: what runs is stopped only when that is asked for.
+Events hold(const sched::Job& job, bool stops) {
+  if (job.state == JobState::Held || (job.active && job.active->held))
+    return std::vector<model::EventBody>{};
+  const bool ends =
+      job.active && (job.active->cancelled ||
+                     (job.active->stopping && job.active->stop == model::StopWhy::RunLimit));
+  if (ends) return conflict(job, "it is being stopped for good");
+  if (job.active && !stops)
+    return conflict(job,
+                    "only a waiting job can be held; with stop (`muster hold --stop`) it is "
+                    "stopped first, and starts over when it is released");
+  if (!job.active && job.state != JobState::Waiting)
+    return conflict(job, "it cannot be held any more");
+  return one(model::JobHeld{job.id, stops});
 }
 Events release(const sched::World&, const sched::Job& job) {
+  if (job.active && job.active->held) return one(model::JobReleased{job.id});
   if (job.state == JobState::Waiting) return std::vector<model::EventBody>{};
   if (job.state != JobState::Held) return conflict(job, "only a held job can be released");
   return one(model::JobReleased{job.id});
@@ -283,6 +295,18 @@ void patch_job(Backend& backend, const CallPtr& call) {
              });
 }
 
+void hold_job(Backend& backend, const CallPtr& call) {
+  const auto stops = query_bool(call->request, "stop", false);
+  const Status known = only_query(call->request, {"stop"});
+  if (!stops || !known) {
+    call->answer(stops ? known.error() : stops.error());
+    return;
+  }
+  change_job(
+      backend, call, "hold", *stops ? "stop" : "",
+      [stops = *stops](const sched::World&, const sched::Job& job) { return hold(job, stops); });
+}
+
 }  // namespace
 
 void add_job_routes(net::Router& router, Backend& backend) {
@@ -300,8 +324,10 @@ void add_job_routes(net::Router& router, Backend& backend) {
   });
   add_route(router, "PATCH", "/jobs/{job}",
             [&backend](const CallPtr& call) { patch_job(backend, call); });
+  add_route(router, "POST", "/jobs/{job}/hold",
+            [&backend](const CallPtr& call) { hold_job(backend, call); });
   const std::pair<const char*, Events (*)(const sched::World&, const sched::Job&)> verbs[] = {
-      {"cancel", cancel}, {"hold", hold}, {"release", release}};
+      {"cancel", cancel}, {"release", release}};
   for (const auto& [verb, work] : verbs) {
     add_route(
         router, "POST", fmt::format("/jobs/{{job}}/{}", verb),
