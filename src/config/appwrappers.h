@@ -1,8 +1,11 @@
 // AppWrappers of a cluster, the hub, that are taken as jobs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "model/node_health.h"
 
 namespace muster::config {
 
@@ -17,6 +20,7 @@ struct AppWrappers {
   bool quota = false;
   std::vector<std::string> kinds;  // that they may wrap, "batch/Job"; empty: as the profile says
   bool creators = false;           // the API server checks what their creators may create
+  std::optional<std::vector<model::NodeHealth>> node_health;  // none: Autopilot's labels
   friend bool operator==(const AppWrappers&, const AppWrappers&) = default;
 };
 

@@ -219,6 +219,21 @@ struct EnumNames<WrapperProfile> {
 };
 
 template <>
+struct Fields<model::NodeHealth> {
+  static constexpr std::string_view name = "node_health";
+  template <typename V>
+  static void visit(V& v) {
+    constexpr Rule word = {.required = true};
+    v.field("resource", &model::NodeHealth::resource, "of pods that ask for it", word);
+    v.field("label", &model::NodeHealth::label, "of nodes, that says how well they are", word);
+    v.field("avoid", &model::NodeHealth::avoid, "values of nodes that others are preferred to");
+    v.field("refuse", &model::NodeHealth::refuse, "values of nodes that get no such pods");
+    v.field("evict", &model::NodeHealth::evict,
+            "values of nodes that get none, and from which AppWrappers are taken off");
+  }
+};
+
+template <>
 struct Fields<AppWrappers> {
   static constexpr std::string_view name = "appwrappers";
   template <typename V>
@@ -236,6 +251,8 @@ struct Fields<AppWrappers> {
     v.field("creators", &AppWrappers::creators,
             "only what their creators may create, which the API server checks after "
             "`muster aw install --creators`");
+    v.field("node_health", &AppWrappers::node_health,
+            "labels of nodes that AppWrappers of v1beta2 heed; none: those of Autopilot; []: none");
   }
 };
 

@@ -64,6 +64,18 @@ struct Fields<model::HubObject> {
 };
 
 template <>
+struct Fields<model::NodeMark> {
+  static constexpr std::string_view name = "node_mark";
+  template <typename V>
+  static void visit(V& v) {
+    constexpr Rule word = {.required = true, .length_max = 4096};
+    v.field("resource", &model::NodeMark::resource, "of pods that ask for it", word);
+    v.field("label", &model::NodeMark::label, "of the node", word);
+    v.field("value", &model::NodeMark::value, "of that label", word);
+  }
+};
+
+template <>
 struct Fields<model::ObjectCare> {
   static constexpr std::string_view name = "care";
   template <typename V>
@@ -92,6 +104,16 @@ struct Fields<model::ObjectCare> {
             "of one that failed they stay so long; none: as keep_ended says");
     v.field("waits_for_pods", &Care::waits_for_pods,
             "complete objects whose pods run: it ends when these have ended");
+    v.field("pods_within", &Care::pods_within,
+            "taken back when not all pods are there, ready or not, for so long");
+    v.field("failed_within", &Care::failed_within,
+            "pods that failed are borne so long; none: its objects alone judge");
+    v.field("missing_fails", &Care::missing_fails,
+            "an object that somebody deletes fails it, without a requeue");
+    v.field("force_after", &Care::force_after,
+            "pods that do not go are forced away so long after they were deleted");
+    v.field("leaves", &Care::leaves,
+            "it is requeued, uncounted, when it has pods on nodes with these labels");
   }
 };
 

@@ -112,6 +112,15 @@ Status check_care(const ObjectCare& care) {
   if (care.keep_failed && care.keep_failed->ms < 0) return invalid("care.keep_failed: negative");
   if (care.requeue_pause && care.requeue_pause->ms < 0)
     return invalid("care.requeue_pause: negative");
+  const std::pair<const char*, const std::optional<Duration>&> times[] = {
+      {"pods_within", care.pods_within},
+      {"failed_within", care.failed_within},
+      {"force_after", care.force_after}};
+  for (const auto& [name, time] : times) {
+    if (time && time->ms < 0) return invalid(fmt::format("care.{}: negative", name));
+  }
+  if (care.pods_within && care.ready_within.ms == 0)
+    return invalid("care.pods_within: is for lists with ready_within");
   if (care.ready_within.ms > 0 && !care.starts_when_made)
     return invalid("care.ready_within: is for lists with starts_when_made: true");
   return Ok{};

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "model/amount.h"
 #include "model/job.h"
+#include "model/node_health.h"
 
 namespace muster::model {
 
@@ -92,6 +93,15 @@ struct ObjectCare {
   bool keep_ended = false;  // its objects stay when it has ended by itself, until they are deleted
   std::optional<Duration> keep_failed = {};  // those of one that failed: so long only
   bool waits_for_pods = false;  // objects complete and pods running: it ends when these have
+  /// Fewer pods than it needs may be there at all for so long only; none: as ready_within says.
+  std::optional<Duration> pods_within = {};
+  /// Pods that failed are borne so long, then it has failed; none: its objects alone judge.
+  std::optional<Duration> failed_within = {};
+  bool missing_fails = false;  // somebody deletes one of its objects: it fails, without a requeue
+  /// Pods of it that were deleted so long ago are forced away; none: only those of lost nodes are.
+  std::optional<Duration> force_after = {};
+  /// With a pod on such a node it is requeued, which does not count as one.
+  std::vector<NodeMark> leaves = {};
   friend bool operator==(const ObjectCare&, const ObjectCare&) = default;
 };
 

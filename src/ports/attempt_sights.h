@@ -18,6 +18,17 @@ struct PodCounts {
   friend bool operator==(const PodCounts&, const PodCounts&) = default;
 };
 
+/// What was wrong with an attempt that is taken back or has failed.
+enum class Ailment {
+  None,
+  NotMade,        // its objects cannot be made
+  MissingObject,  // somebody deleted one of them
+  FailedObject,   // one of them says that it failed
+  FailedPods,     // pods failed, and nothing made up for them in time
+  SickNode,       // it was on a node that is no place for it
+  TooFewPods,     // not enough pods were there or ready in time
+};
+
 struct AttemptSight {
   Attempt attempt;
   std::string cluster;
@@ -26,6 +37,7 @@ struct AttemptSight {
   int requeues = 0;  // of the job before this attempt, because it failed or pods were missing
   PodCounts pods = {};
   std::string trouble = {};  // why pods do not start; "": nothing is known to be wrong
+  Ailment ailment = Ailment::None;
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "apps/muster/serve/appwrappers.h"
 
+#include "work/wrapped/node_health.h"
 #include "work/wrapped/rights.h"
 
 namespace muster::app {
@@ -18,6 +19,7 @@ api::HubOptions hub_of(const config::Config& config) {
   } else if (!options.wrap.is_mcad) {
     options.wrap.kinds = work::usual_kinds();
   }
+  options.wrap.node_health = wanted.node_health.value_or(work::autopilot_health());
   options.asks_creators = wanted.creators;
   options.has_quota = wanted.quota;
   options.installs = options.wrap.is_mcad;

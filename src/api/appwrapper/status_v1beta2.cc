@@ -145,10 +145,12 @@ class Writer {
   }
   /// As its own controller does: what is not true any more gets a reason, what never was does not.
   void clear(std::string_view type, std::string_view reason) {
-    const bool is_true = std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
+    if (is_true(type)) say(type, {false, reason, ""});
+  }
+  bool is_true(std::string_view type) const {
+    return std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
       return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
     });
-    if (is_true) say(type, {false, reason, ""});
   }
   bool has(std::string_view type) const {
     return std::any_of(conditions_.begin(), conditions_.end(),
@@ -157,8 +159,10 @@ class Writer {
 
   /// Exact as soon as the next try is seen; until then a reset is one more.
   void count_resets(bool is_reset) {
-    std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + is_reset;
-    if (facts_.is_seen()) count = facts_.sight.requeues + (is_reset ? 1 : 0);
+    const bool is_sick_node = facts_.is_seen() && facts_.sight.ailment == ports::Ailment::SickNode;
+    const int counts = is_reset && !is_sick_node ? 1 : 0;
+    std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + counts;
+    if (facts_.is_seen()) count = facts_.sight.requeues + counts;
     if (count > 0) status_["resettingCount"] = count;
   }
 
@@ -252,9 +256,34 @@ class Writer {
     if (phase == Phase::Suspended) return clear("Unhealthy", "Suspended");
     if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
     if (phase != Phase::Failed && phase != Phase::Resetting) return;
+    const std::string_view reason = reason_of_ailment();
+    if (!reason.empty()) return say("Unhealthy", {true, reason, facts_.row->reason});
+    if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
     say("Unhealthy",
         {true, is_start ? "InsufficientPodsReady" : "FoundFailedPods", facts_.row->reason});
+  }
+
+  /// "": it is not known.
+  std::string_view reason_of_ailment() const {
+    if (!facts_.is_seen()) return "";
+    switch (facts_.sight.ailment) {
+      case ports::Ailment::NotMade:
+        return "CreateFailed";
+      case ports::Ailment::MissingObject:
+        return "MissingComponent";
+      case ports::Ailment::FailedObject:
+        return "FailedComponent";
+      case ports::Ailment::FailedPods:
+        return "FoundFailedPods";
+      case ports::Ailment::SickNode:
+        return "AutopilotNoExecute";
+      case ports::Ailment::TooFewPods:
+        return "InsufficientPodsReady";
+      case ports::Ailment::None:
+        break;
+    }
+    return "";
   }
 
   void put_waiting(Phase phase) {

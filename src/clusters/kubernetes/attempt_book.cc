@@ -60,6 +60,7 @@ void AttemptBook::adopt(const ports::Attempt& attempt, Time now) {
   const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
   at->second.stage = Stage::Made;
+  at->second.short_since = now;
   at->second.at = now + options_.ready_within;
 }
 
@@ -91,10 +92,12 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
   switch (how) {
     case Making::Done:
       entry.stage = Stage::Made;
+      entry.short_since = now;
       entry.at = now + ready_limit_of(entry);
       if (entry.care.care.starts_when_made) start(attempt, entry);
       return;
     case Making::Refused:
+      entry.ailment = ports::Ailment::NotMade;
       return finish(attempt, entry,
                     model::Finished{attempt.job, attempt.number, false, cannot_run, reason});
     case Making::NotNow:
@@ -155,6 +158,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
   }
   entry.trouble = state.reason;
   if (!look_at_care(entry, state, now)) return;
+  look_at_failed_pods(attempt, entry, state, now);
   entry.was_seen |= state.phase != GangPhase::Absent;
   const bool was_whole = std::exchange(
       entry.was_whole, entry.was_whole || (entry.was_seen && state.phase != GangPhase::Partial));
@@ -162,12 +166,12 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     case GangPhase::Absent:  // until it was seen, the cache may be behind: the deadline decides
       if (!entry.was_seen) return;
       return finish(attempt, entry,
-                    start_failed(attempt, entry, "its objects were deleted by somebody else", now));
+                    lost(attempt, entry, "its objects were deleted by somebody else", now));
     case GangPhase::Partial:
       if (!was_whole) return;
-      return finish(attempt, entry,
-                    start_failed(attempt, entry,
-                                 state.reason + "; the others were deleted by somebody else", now));
+      return finish(
+          attempt, entry,
+          lost(attempt, entry, state.reason + "; the others were deleted by somebody else", now));
     case GangPhase::Starting:
     case GangPhase::Withdrawn:
       return;
@@ -177,7 +181,9 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     case GangPhase::Failed:
       return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
-      return finish(attempt, entry, start_failed(attempt, entry, state.reason, now));
+      return finish(attempt, entry,
+                    state.is_missing ? lost(attempt, entry, state.reason, now)
+                                     : start_failed(attempt, entry, state.reason, now));
   }
 }
 
@@ -190,6 +196,7 @@ bool AttemptBook::look_at_care(Entry& entry, const GangState& state, Time now) c
   if (entry.care != state.care && entry.care == AttemptCare{}) {  // one that was found
     entry.care = state.care;
     entry.requeues = state.care.requeues;
+    entry.short_since = now;
     entry.at = now + ready_limit_of(entry);
   }
   const bool has_root = state.care.has_owner;
@@ -202,22 +209,57 @@ bool AttemptBook::look_at_care(Entry& entry, const GangState& state, Time now) c
   entry.needed_pods = state.needed_pods;
   entry.ready_pods = state.ready_pods;
   entry.succeeded_pods = state.succeeded_pods;
+  entry.has_all_pods = state.there_pods >= state.needed_pods;
   if (state.has_enough_pods()) {
     entry.is_short = false;
     entry.was_ready = true;
-  } else if (entry.care.has_limit() && !std::exchange(entry.is_short, true)) {
-    entry.at = now + ready_limit_of(entry);
+  } else if (entry.care.has_limit()) {
+    if (!std::exchange(entry.is_short, true)) entry.short_since = now;
+    entry.at = entry.short_since + ready_limit_of(entry);
   }
   return true;
 }
 
+/// Whoever made them may make others in their place, for a while.
+void AttemptBook::look_at_failed_pods(const ports::Attempt& attempt, Entry& entry,
+                                      const GangState& state, Time now) {
+  const auto& borne = entry.care.care.failed_within;
+  if (!borne || state.failed_pods == 0) {
+    entry.fails_at = Time::never();
+    return;
+  }
+  if (entry.fails_at.is_never()) entry.fails_at = now + *borne;
+  entry.failure = model::Finished{
+      attempt.job, attempt.number, false, state.failed_code,
+      fmt::format("{} of its pods failed; {}", state.failed_pods, state.failed_why)};
+}
+
+model::EventBody AttemptBook::lost(const ports::Attempt& attempt, Entry& entry, std::string reason,
+                                   Time now) const {
+  entry.ailment = ports::Ailment::MissingObject;
+  if (!entry.care.care.missing_fails) return start_failed(attempt, entry, std::move(reason), now);
+  return model::Finished{attempt.job, attempt.number, false, 1, std::move(reason)};
+}
+
+void AttemptBook::leave_nodes(const ports::Attempt& attempt, const std::string& reason, Time now) {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return;
+  const Change change(*this, at);
+  Entry& entry = at->second;
+  if (entry.stage != Stage::Made || entry.verdict || entry.is_withdrawn) return;
+  entry.ailment = ports::Ailment::SickNode;
+  finish(attempt, entry, start_failed(attempt, entry, reason, now));
+}
+
 Duration AttemptBook::ready_limit_of(const Entry& entry) const {
+  if (const auto& there = entry.care.care.pods_within; there && !entry.has_all_pods) return *there;
   return ready_limit(entry.care.care, entry.care.requeues, options_.ready_within);
 }
 
 /// Its pods were not ready in time: it is requeued, or was so often enough.
 model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& entry,
                                          Time now) const {
+  entry.ailment = ports::Ailment::TooFewPods;
   if (!entry.care.has_limit()) {
     const std::string why = entry.trouble.empty() ? "" : "; " + entry.trouble;
     return start_failed(
@@ -257,8 +299,11 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   if (entry.stage == Stage::Made && entry.verdict) {
     finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
-    finish(attempt, entry,
-           start_failed(attempt, entry, "its objects were deleted by somebody else", now));
+    finish(attempt, entry, lost(attempt, entry, "its objects were deleted by somebody else", now));
+  } else if (entry.stage == Stage::Made && now >= entry.fails_at) {
+    entry.ailment = ports::Ailment::FailedPods;
+    entry.verdict = entry.failure;
+    finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
   } else if (entry.stage == Stage::Made) {
     finish(attempt, entry, taken_back(attempt, entry, now));
   } else {
@@ -274,7 +319,8 @@ Time AttemptBook::due_of(const Entry& entry) const {
   switch (entry.stage) {
     case Stage::Made: {
       const bool is_awaited = entry.care.has_limit() ? entry.is_short : !entry.has_started;
-      return entry.verdict || entry.is_withdrawn || is_awaited ? entry.at : Time::never();
+      const bool has_limit = entry.verdict || entry.is_withdrawn || is_awaited;
+      return std::min(has_limit ? entry.at : Time::never(), entry.fails_at);
     }
     case Stage::Ended:
       return stays(entry) ? Time::never() : entry.at;
@@ -307,6 +353,10 @@ void AttemptBook::count(Entries::iterator at, bool is_forgotten) {
       !is_forgotten && (entry.stage == Stage::Confirming || entry.stage == Stage::Removing);
   if (is_leaving) leaving_.insert(attempt);
   if (!is_leaving) leaving_.erase(attempt);
+  const bool is_movable =
+      !is_forgotten && entry.stage == Stage::Made && !entry.care.care.leaves.empty();
+  if (is_movable) movable_.try_emplace(attempt, entry.care.care.leaves);
+  if (!is_movable) movable_.erase(attempt);
   if (is_forgotten) entries_.erase(at);
 }
 
@@ -326,6 +376,11 @@ bool AttemptBook::is_made(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   return at != entries_.end() &&
          (at->second.stage == Stage::Made || at->second.stage == Stage::Ended);
+}
+
+ports::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at == entries_.end() ? ports::Ailment::None : at->second.ailment;
 }
 
 bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
@@ -353,6 +408,7 @@ void AttemptBook::say_again(const ports::Attempt& attempt, const Entry& entry) {
 void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangState& state,
                         Time now) {
   const bool is_success = state.phase == GangPhase::Succeeded;
+  if (!is_success) entry.ailment = ports::Ailment::FailedObject;
   entry.verdict = model::Finished{attempt.job, attempt.number, is_success,
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;

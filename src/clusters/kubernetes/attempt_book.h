@@ -27,6 +27,7 @@
 #include "base/time.h"
 #include "clusters/kubernetes/gang_state.h"
 #include "model/event.h"
+#include "ports/attempt_sights.h"
 #include "ports/cluster.h"
 
 namespace muster::clusters {
@@ -87,6 +88,8 @@ class AttemptBook {
   void removed(const ports::Attempt& attempt);
   void confirmed(const ports::Attempt& attempt, bool is_gone, Time now);
   void seen(const ports::Attempt& attempt, const GangState& state, Time now);
+  /// It is on nodes that are no place for it: taken back whole, which counts as no requeue.
+  void leave_nodes(const ports::Attempt& attempt, const std::string& reason, Time now);
   /// Time has passed: gangs that are not ready are taken back, questions are asked again.
   void pass(Time now);
 
@@ -96,12 +99,16 @@ class AttemptBook {
   int requeues_before(const ports::Attempt& attempt) const;
   /// All its objects are there, or were when it ended.
   bool is_made(const ports::Attempt& attempt) const;
+  /// What was wrong with it, once it is taken back or has failed.
+  ports::Ailment ailment_of(const ports::Attempt& attempt) const;
   /// It has ended by itself, and its objects are to stay.
   bool is_kept(const ports::Attempt& attempt) const;
   /// It is to go, and the cluster has not answered its deletes yet.
   bool will_delete(const ports::Attempt& attempt) const;
   /// Those that are deleted and not gone yet.
   const std::set<ports::Attempt>& leaving() const { return leaving_; }
+  /// Those that run and do not stay on every node, with the marks of nodes that they leave.
+  const std::map<ports::Attempt, std::vector<model::NodeMark>>& movable() const { return movable_; }
   /// Attempts with objects in the cluster, as far as known.
   std::set<ports::Attempt> alive() const;
   std::size_t size() const { return entries_.size(); }
@@ -142,7 +149,12 @@ class AttemptBook {
     std::int64_t needed_pods = 0;
     std::int64_t ready_pods = 0;
     std::int64_t succeeded_pods = 0;
-    int requeues = 0;  // of the job here, with this one
+    int requeues = 0;                             // of the job here, with this one
+    Time short_since;                             // of is_short
+    bool has_all_pods = false;                    // ready or not
+    std::optional<model::Finished> failure = {};  // pods have failed, which is borne until
+    Time fails_at = Time::never();
+    ports::Ailment ailment = ports::Ailment::None;
 
     // As the book counts it, see Change.
     bool is_open = false;
@@ -179,7 +191,12 @@ class AttemptBook {
   void start(const ports::Attempt& attempt, Entry& entry);
   /// False: nothing else is to be made of what was seen.
   bool look_at_care(Entry& entry, const GangState& state, Time now) const;
+  static void look_at_failed_pods(const ports::Attempt& attempt, Entry& entry,
+                                  const GangState& state, Time now);
   Duration ready_limit_of(const Entry& entry) const;
+  /// Somebody deleted objects of it.
+  model::EventBody lost(const ports::Attempt& attempt, Entry& entry, std::string reason,
+                        Time now) const;
   model::EventBody taken_back(const ports::Attempt& attempt, Entry& entry, Time now) const;
   Duration kept_for(const Entry& entry) const;
   /// Of the attempt before it of the same job; null: it is not known here.
@@ -191,6 +208,7 @@ class AttemptBook {
   Entries entries_;
   std::set<std::pair<Time, ports::Attempt>> due_;
   std::set<ports::Attempt> leaving_;
+  std::map<ports::Attempt, std::vector<model::NodeMark>> movable_;
   std::size_t open_ = 0;  // entries under way
   std::vector<BookCommand> commands_;
 };

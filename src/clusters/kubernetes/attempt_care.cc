@@ -19,6 +19,18 @@ using model::ReadyGrowth;
 
 constexpr Duration longest = hours(24 * 365);
 
+struct OptionalTime {
+  std::string_view key;
+  std::optional<Duration> model::ObjectCare::* field;
+};
+constexpr OptionalTime optional_times[] = {
+    {"requeuePauseMs", &model::ObjectCare::requeue_pause},
+    {"keepFailedMs", &model::ObjectCare::keep_failed},
+    {"podsWithinMs", &model::ObjectCare::pods_within},
+    {"failedWithinMs", &model::ObjectCare::failed_within},
+    {"forceAfterMs", &model::ObjectCare::force_after},
+};
+
 const char* word_of(ReadyGrowth growth) {
   switch (growth) {
     case ReadyGrowth::Linear:
@@ -71,8 +83,14 @@ std::string care_text(const model::ObjectCare& care) {
                     {"retryableExitCodes", json::value_from(care.retryable_exit_codes)},
                     {"keepEnded", care.keep_ended},
                     {"waitsForPods", care.waits_for_pods}};
-  if (care.requeue_pause) made["requeuePauseMs"] = care.requeue_pause->ms;
-  if (care.keep_failed) made["keepFailedMs"] = care.keep_failed->ms;
+  for (const OptionalTime& time : optional_times) {
+    if (const auto& given = care.*time.field) made[time.key] = given->ms;
+  }
+  if (care.missing_fails) made["missingFails"] = true;
+  json::array marks;
+  for (const model::NodeMark& one : care.leaves)
+    marks.push_back({{"resource", one.resource}, {"label", one.label}, {"value", one.value}});
+  if (!marks.empty()) made["leaves"] = std::move(marks);
   return json::serialize(made);
 }
 
@@ -107,10 +125,15 @@ model::ObjectCare parse_care(std::string_view text) {
   };
   care.terminal_exit_codes = codes("terminalExitCodes");
   care.retryable_exit_codes = codes("retryableExitCodes");
-  if (kube::find(read, {"requeuePauseMs"}) != nullptr)
-    care.requeue_pause = Duration{number("requeuePauseMs")};
-  if (kube::find(read, {"keepFailedMs"}) != nullptr)
-    care.keep_failed = Duration{number("keepFailedMs")};
+  for (const OptionalTime& time : optional_times) {
+    if (kube::find(read, {time.key}) != nullptr) care.*time.field = Duration{number(time.key)};
+  }
+  care.missing_fails = kube::flag_at(read, {"missingFails"}, false);
+  for (const json::value& one : kube::items_at(read, {"leaves"})) {
+    care.leaves.push_back({std::string(kube::text_at(one, {"resource"})),
+                           std::string(kube::text_at(one, {"label"})),
+                           std::string(kube::text_at(one, {"value"}))});
+  }
   care.keep_ended = kube::flag_at(read, {"keepEnded"}, false);
   care.waits_for_pods = kube::flag_at(read, {"waitsForPods"}, false);
   return care;

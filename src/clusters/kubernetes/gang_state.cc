@@ -105,6 +105,33 @@ PodOutputSight output_of(const json::value& pod, bool is_over) {
   return output;
 }
 
+/// A deletion's time is when its grace is over.
+void read_deletion(const json::value& pod, Time leaves_by, PodSight& sight) {
+  sight.leaves_by = leaves_by;
+  const auto force_after = parse_int(
+      text_at(pod, {"metadata", "annotations", force_after_annotation}), "", 0, 1'000'000'000'000);
+  if (!force_after) return;
+  const Duration grace = seconds(integer_at(pod, {"metadata", "deletionGracePeriodSeconds"}));
+  sight.forced_at = leaves_by - grace + Duration{*force_after};
+}
+
+/// GPUs and the like: their names have a domain.
+void read_devices(const json::value& pod, PodSight& sight) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::value& container : items_at(pod, {"spec", list})) {
+      for (const std::string_view kind : {"requests", "limits"}) {
+        for (const auto& [name, amount] : kube::map_at(container, {"resources", kind})) {
+          const std::string device(name);
+          const bool is_none = amount == json::value("0") || amount == json::value(0);
+          if (is_none || device.find('/') == std::string::npos) continue;
+          if (std::find(sight.devices.begin(), sight.devices.end(), device) == sight.devices.end())
+            sight.devices.push_back(device);
+        }
+      }
+    }
+  }
+}
+
 std::string about(const PodSight& pod) {
   return fmt::format("pod {}{}{}: {}", pod.name, pod.node.empty() ? "" : " on ", pod.node,
                      pod.why.empty() ? pod.phase : pod.why);
@@ -142,7 +169,8 @@ PodSight pod_sight_of(const json::value& pod) {
   sight.phase = text_at(pod, {"status", "phase"});
   const auto leaves_by =
       kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");
-  if (leaves_by) sight.leaves_by = *leaves_by;
+  if (leaves_by) read_deletion(pod, *leaves_by, sight);
+  read_devices(pod, sight);
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_own_rooted = find(pod, {"metadata", "annotations", root_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
@@ -174,7 +202,12 @@ OverduePods overdue_among(const std::vector<PodSight>& pods,
   constexpr Duration patience = seconds(30);  // a kubelet may be slow
   OverduePods overdue;
   for (const PodSight& pod : pods) {
-    if (!pod.is_deleting || pod.leaves_by.is_never() || now < pod.leaves_by + patience) continue;
+    if (!pod.is_deleting || pod.leaves_by.is_never()) continue;
+    if (now >= pod.forced_at) {
+      overdue.forced.push_back(pod);
+      continue;
+    }
+    if (now < pod.leaves_by + patience) continue;
     (!pod.node.empty() && is_lost(pod.node) ? overdue.lost : overdue.stuck).push_back(pod);
   }
   return overdue;

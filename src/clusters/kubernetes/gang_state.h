@@ -53,11 +53,13 @@ struct PodSight {
   bool is_ready = false;
   bool is_deleting = false;
   Time leaves_by = Time::never();  // of one that is deleted: when its grace is over
+  Time forced_at = Time::never();  // and when it is forced away, if it may be
   bool is_disrupted = false;       // taken away by others: evicted, preempted, node lost
   bool is_listed = false;          // its job is a list of objects
   bool is_own_rooted = false;      // that is one Job, with no other root
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
+  std::vector<std::string> devices = {};  // extended resources that it asks for
   PodOutputSight output = {};
 
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
@@ -89,15 +91,22 @@ struct GangState {
   std::int64_t needed_pods = 0;  // that have to be ready, or to have succeeded
   std::int64_t ready_pods = 0;   // of those that run
   std::int64_t succeeded_pods = 0;
-  bool is_complete = false;  // its objects say that they are done; pods may still run
+  bool is_complete = false;      // its objects say that they are done; pods may still run
+  bool is_missing = false;       // of Disrupted: one of its objects was deleted
+  std::int64_t there_pods = 0;   // that start, run or have succeeded
+  std::int64_t failed_pods = 0;  // and one of these, for its exit code and what is said of it:
+  int failed_code = 0;
+  std::string failed_why = {};
 
   bool has_enough_pods() const { return is_complete || ready_pods + succeeded_pods >= needed_pods; }
 };
 
 /// Of pods that were deleted, those that are still there long after their grace: `lost` on nodes
-/// that are gone or out of service, which will never say that they ended; `stuck` on others.
+/// that are gone or out of service, which will never say that they ended; `forced`, of jobs that
+/// want it so, whatever their nodes say; `stuck` the others.
 struct OverduePods {
   std::vector<PodSight> lost;
+  std::vector<PodSight> forced;
   std::vector<PodSight> stuck;
 };
 OverduePods overdue_among(const std::vector<PodSight>& pods,

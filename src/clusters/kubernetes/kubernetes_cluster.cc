@@ -12,8 +12,10 @@
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
 #include "clusters/kubernetes/shared_objects.h"
+#include "clusters/kubernetes/sick_nodes.h"
 #include "kube/json.h"
 #include "kube/requests.h"
+#include "kube/timestamp.h"
 
 namespace muster::clusters {
 
@@ -39,23 +41,28 @@ std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
   return all;
 }
 
+std::string stuck_words(const PodSight& pod) {
+  if (!pod.is_live())
+    return "it was deleted and has ended, but a finalizer keeps it; the job waits until it is gone";
+  const std::string until =
+      pod.forced_at.is_never()
+          ? "what it takes stays counted until it goes, or the node is removed or tainted "
+            "node.kubernetes.io/out-of-service"
+          : "it is forced away at " + kube::to_timestamp(pod.forced_at);
+  return fmt::format(
+      "it was deleted, its grace is over, and node {} does not say that it ended; {}", pod.node,
+      until);
+}
+
 model::PodNote stuck_note(const PodSight& pod, Time now) {
-  return {
-      .job = pod.job,
-      .attempt = pod.attempt,
-      .at = now,
-      .key = "stuck " + pod.uid,
-      .object = "Pod " + pod.name,
-      .reason = "StuckTerminating",
-      .message = pod.is_live()
-                     ? fmt::format("it was deleted, its grace is over, and node {} does not say "
-                                   "that it ended; what it takes stays counted until it goes, "
-                                   "or the node is removed or tainted "
-                                   "node.kubernetes.io/out-of-service",
-                                   pod.node)
-                     : std::string("it was deleted and has ended, but a finalizer keeps it; the "
-                                   "job waits until it is gone"),
-      .is_warning = true};
+  return {.job = pod.job,
+          .attempt = pod.attempt,
+          .at = now,
+          .key = "stuck " + pod.uid,
+          .object = "Pod " + pod.name,
+          .reason = "StuckTerminating",
+          .message = stuck_words(pod),
+          .is_warning = true};
 }
 
 }  // namespace
@@ -187,6 +194,7 @@ void KubernetesCluster::work() {
     }
     if (now >= next_free_) {
       free_stuck(now);
+      leave_sick_nodes(now);
       teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       next_free_ = now + free_pause;
     }
@@ -283,7 +291,8 @@ void KubernetesCluster::look_at_gangs(Time now) {
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
     if (teller_.follows(attempt, state))
-      teller_.tell(attempt, state, pods_of(attempt), book_.is_made(attempt));
+      teller_.tell(attempt, state, pods_of(attempt),
+                   {.is_made = book_.is_made(attempt), .ailment = book_.ailment_of(attempt)});
     if (!state) continue;
     // Whoever hears that it ended finds all of its output.
     const bool is_read = !state->is_ended || logs_->is_complete(attempt);
@@ -303,15 +312,36 @@ void KubernetesCluster::pass_logs(Time now) {
 
 /// A pod of a node that is gone, or marked out of service, is never said to have ended: it is
 /// forced away. Of any other nobody knows whether it still runs: it stays, and what it takes stays
-/// counted.
+/// counted, unless its job chose that it be forced after a time.
 void KubernetesCluster::free_stuck(Time now) {
   const auto is_lost = [this](const std::string& node) { return sight_->is_node_lost(node); };
   for (const ports::Attempt& attempt : book_.leaving()) {
     const OverduePods overdue = overdue_among(pods_of(attempt), is_lost, now);
     for (const PodSight& pod : overdue.lost) writer_->force_away(pod.ns, pod.name, pod.uid);
+    for (const PodSight& pod : overdue.forced) writer_->force_away(pod.ns, pod.name, pod.uid);
     for (const PodSight& pod : overdue.stuck) {
       if (ports_.notes != nullptr) ports_.notes->note(stuck_note(pod, now));
     }
+  }
+}
+
+void KubernetesCluster::leave_sick_nodes(Time now) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> marked;  // by label
+  const auto nodes_with = [&](const std::string& label,
+                              const std::string& value) -> const std::set<std::string>& {
+    const auto [at, is_new] = marked.try_emplace({label, value});
+    if (is_new) at->second = sight_->nodes_with(label, value);
+    return at->second;
+  };
+  std::map<ports::Attempt, std::set<std::string>> sick;
+  for (const auto& [attempt, marks] : book_.movable()) {
+    const bool is_any = std::any_of(marks.begin(), marks.end(), [&](const model::NodeMark& mark) {
+      return !nodes_with(mark.label, mark.value).empty();
+    });
+    if (is_any) sick[attempt] = sick_nodes_of(marks, pods_of(attempt), nodes_with);
+  }
+  for (const auto& [attempt, nodes] : sick) {
+    if (!nodes.empty()) book_.leave_nodes(attempt, sick_reason(nodes), now);
   }
 }
 

@@ -110,6 +110,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void pass_logs(Time now);
   void do_commands(Time now);
   void free_stuck(Time now);
+  void leave_sick_nodes(Time now);
   void tell_notes(Time now);
   void ask_identity();
   bool is_done();

@@ -106,6 +106,8 @@ class ListMaker {
     notes[job_annotation] = text(attempt_.job);
     notes[workloads_annotation] = text(std::to_string(workloads_.size()));
     if (!options_.epoch.empty()) notes[epoch_annotation] = text(options_.epoch);
+    if (const auto& force_after = command_.care.force_after)
+      notes[force_after_annotation] = text(std::to_string(force_after->ms));
     set_at(metadata_of, {"metadata", "annotations"}, std::move(notes));
   }
 

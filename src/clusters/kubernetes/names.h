@@ -39,6 +39,9 @@ inline constexpr std::string_view complete_when_annotation = "muster.dev/complet
 inline constexpr std::string_view hub_annotation = "muster.dev/hub";
 /// On a Job that needs no root beside it: what the root would say, as JSON. On its pods: empty.
 inline constexpr std::string_view root_annotation = "muster.dev/root";
+/// On everything of a list whose pods may be forced away: how many milliseconds after they were
+/// deleted. On the pods themselves, so that it holds whatever else is gone or was restarted.
+inline constexpr std::string_view force_after_annotation = "muster.dev/force-after-ms";
 /// When the server that made it began, in milliseconds: of two makers the later.
 inline constexpr std::string_view epoch_annotation = "muster.dev/epoch";
 

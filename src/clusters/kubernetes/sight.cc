@@ -68,6 +68,16 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
            });
   }
 
+  std::set<std::string> nodes_with(const std::string& label, const std::string& value) const {
+    std::set<std::string> names;
+    if (!is_complete()) return names;
+    for (const auto& node : nodes_->store().all()) {
+      const auto found = node->labels.find(label);
+      if (found != node->labels.end() && found->second == value) names.insert(node->name);
+    }
+    return names;
+  }
+
   void say_everything() {
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
@@ -298,6 +308,10 @@ void KubernetesSight::found_other(std::size_t index, bool has_synced) {
 }
 bool KubernetesSight::is_node_lost(const std::string& node) const {
   return core_->is_node_lost(node);
+}
+std::set<std::string> KubernetesSight::nodes_with(const std::string& label,
+                                                  const std::string& value) const {
+  return core_->nodes_with(label, value);
 }
 void KubernetesSight::say_everything() { core_->say_everything(); }
 

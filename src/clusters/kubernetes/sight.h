@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ class KubernetesSight {
   void found_other(std::size_t index, bool has_synced);
   /// Whether a node is gone, or marked out of service: what ran there runs no more.
   bool is_node_lost(const std::string& node) const;
+  /// Names of the nodes with this label.
+  std::set<std::string> nodes_with(const std::string& label, const std::string& value) const;
   /// Puts everything into changes() again: health, nodes, pods.
   void say_everything();
 

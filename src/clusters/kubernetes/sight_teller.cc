@@ -32,10 +32,11 @@ bool SightTeller::follows(const ports::Attempt& attempt, const std::optional<Gan
 }
 
 void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangState>& state,
-                       const std::vector<PodSight>& pods, bool is_made) {
+                       const std::vector<PodSight>& pods, const AttemptStand& stand) {
   const auto at = told_.find(attempt);
   if (at == told_.end()) return;
-  ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = is_made};
+  ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = stand.is_made};
+  sight.ailment = stand.ailment;
   sight.pods = pod_counts(pods);
   if (at->second) {
     sight.is_complete = at->second->is_complete;

@@ -14,6 +14,12 @@
 
 namespace muster::clusters {
 
+/// What the book has to say of an attempt.
+struct AttemptStand {
+  bool is_made = false;
+  ports::Ailment ailment = ports::Ailment::None;
+};
+
 ports::PodCounts pod_counts(const std::vector<PodSight>& pods);
 
 class SightTeller {
@@ -28,7 +34,7 @@ class SightTeller {
   bool follows(const ports::Attempt& attempt, const std::optional<GangState>& state);
   /// Of one that it follows.
   void tell(const ports::Attempt& attempt, const std::optional<GangState>& state,
-            const std::vector<PodSight>& pods, bool is_made);
+            const std::vector<PodSight>& pods, const AttemptStand& stand);
   void forget(const std::function<bool(const ports::Attempt&)>& is_over);
 
  private:

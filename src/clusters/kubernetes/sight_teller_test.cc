@@ -34,8 +34,8 @@ TEST(SightTeller, TellsOnlyWhatChangedAndOnlyOfThoseWithAHub) {
   EXPECT_FALSE(teller.follows(a1, state)) << "nobody waits for it";
   state.care.has_hub = true;
   EXPECT_TRUE(teller.follows(a1, state));
-  teller.tell(a1, state, {pod("Pending")}, true);
-  teller.tell(a1, state, {pod("Pending")}, true);
+  teller.tell(a1, state, {pod("Pending")}, {.is_made = true});
+  teller.tell(a1, state, {pod("Pending")}, {.is_made = true});
   ASSERT_EQ(heard.all.size(), 1U);
   EXPECT_EQ(heard.all[0], (ports::AttemptSight{.attempt = a1,
                                                .cluster = "east",
@@ -45,12 +45,12 @@ TEST(SightTeller, TellsOnlyWhatChangedAndOnlyOfThoseWithAHub) {
   state.phase = GangPhase::Running;
   state.reason.clear();
   state.is_complete = true;
-  teller.tell(a1, state, {pod("Running")}, true);
+  teller.tell(a1, state, {pod("Running")}, {.is_made = true});
   ASSERT_EQ(heard.all.size(), 2U);
   EXPECT_TRUE(heard.all[1].is_complete);
   EXPECT_EQ(heard.all[1].pods.running, 1);
 
-  teller.tell(a1, std::nullopt, {}, false);  // its root is gone
+  teller.tell(a1, std::nullopt, {}, {.is_made = false});  // its root is gone
   ASSERT_EQ(heard.all.size(), 3U);
   EXPECT_FALSE(heard.all[2].is_made);
   EXPECT_TRUE(heard.all[2].is_complete) << "that does not change any more";
@@ -60,10 +60,10 @@ TEST(SightTeller, AnAttemptIsFollowedFromItsMakingUntilItIsOver) {
   Heard heard;
   SightTeller teller("east", &heard);
   teller.follow(a1);
-  teller.tell(a1, std::nullopt, {}, false);
+  teller.tell(a1, std::nullopt, {}, {.is_made = false});
   EXPECT_EQ(heard.all.size(), 1U);
   teller.forget([](const ports::Attempt&) { return true; });
-  teller.tell(a1, std::nullopt, {}, true);
+  teller.tell(a1, std::nullopt, {}, {.is_made = true});
   EXPECT_EQ(heard.all.size(), 1U);
 }
 

@@ -162,6 +162,17 @@ const WorkloadSight* first_of(const std::vector<WorkloadSight>& all, auto is_it)
   return found == all.end() ? nullptr : &*found;
 }
 
+/// Of several the one speaks after which no other try is worth it.
+void count_failed(const PodSight& pod, GangState& state) {
+  const auto is_final = [&](int code) { return !is_worth_a_requeue(state.care.care, code); };
+  const bool speaks = state.failed_pods == 0 || state.failed_code == 0 ||
+                      (is_final(pod.exit_code) && !is_final(state.failed_code));
+  ++state.failed_pods;
+  if (!speaks) return;
+  state.failed_code = pod.exit_code;
+  state.failed_why = about(pod);
+}
+
 GangState counted(const RootSight& root, const std::vector<PodSight>& pods) {
   GangState state;
   state.care = root.care;
@@ -171,6 +182,8 @@ GangState counted(const RootSight& root, const std::vector<PodSight>& pods) {
     state.has_live_pods |= pod.is_live();
     state.ready_pods += pod.phase == "Running" && pod.is_ready ? 1 : 0;
     state.succeeded_pods += pod.phase == "Succeeded" ? 1 : 0;
+    state.there_pods += pod.phase != "Failed" && !pod.is_deleting ? 1 : 0;
+    if (pod.phase == "Failed") count_failed(pod, state);
   }
   return state;
 }
@@ -196,6 +209,7 @@ bool read_losses(const RootSight& root, const std::vector<WorkloadSight>& worklo
   if (root.is_deleting || deleting != nullptr) {
     const bool is_withdrawn = root.is_deleting && root.care.has_owner;
     state.phase = is_withdrawn ? GangPhase::Withdrawn : GangPhase::Disrupted;
+    state.is_missing = !is_withdrawn;
     state.reason = fmt::format("{} was deleted by somebody else",
                                deleting == nullptr || is_withdrawn
                                    ? "ConfigMap " + root.name

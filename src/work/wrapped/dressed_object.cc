@@ -9,6 +9,7 @@
 
 #include "kube/json.h"
 #include "manifest/pod_sets.h"
+#include "work/wrapped/node_health.h"
 
 namespace muster::work {
 
@@ -101,8 +102,9 @@ class McadDresser {
 /// v1beta2: what is there stays; what an admission controller adds must not contradict it.
 class ComponentDresser {
  public:
-  ComponentDresser(const AppWrapper& wrapper, const WrappedItem& item)
-      : item_(item), object_(item.object) {
+  ComponentDresser(const AppWrapper& wrapper, const WrappedItem& item,
+                   const std::vector<model::NodeHealth>& health)
+      : item_(item), health_(health), object_(item.object) {
     marks_[std::string(app_wrapper_label)] = label_value(wrapper.name);
   }
 
@@ -115,6 +117,7 @@ class ComponentDresser {
       const PodSetInfo none;
       const PodSetInfo& info = i < item_.pod_set_infos.size() ? item_.pod_set_infos[i] : none;
       if (Status s = add(*pod, info, manifest::to_text(paths[i])); !s) return s.error();
+      keep_from_sick_nodes(*pod, health_);
     }
     return std::move(object_);
   }
@@ -160,6 +163,7 @@ class ComponentDresser {
   }
 
   const WrappedItem& item_;
+  const std::vector<model::NodeHealth>& health_;
   json::value object_;
   model::Labels marks_;
 };
@@ -178,10 +182,11 @@ std::string label_value(std::string_view from) {
   return value;
 }
 
-Result<json::value> dressed_object(const AppWrapper& wrapper, const WrappedItem& item) {
+Result<json::value> dressed_object(const AppWrapper& wrapper, const WrappedItem& item,
+                                   const std::vector<model::NodeHealth>& health) {
   Result<json::value> dressed = wrapper.dialect == Dialect::V1beta1
                                     ? Result<json::value>(McadDresser(wrapper, item).dress())
-                                    : ComponentDresser(wrapper, item).dress();
+                                    : ComponentDresser(wrapper, item, health).dress();
   if (!dressed) return dressed;
   set_at(*dressed, {"metadata", "namespace"}, text(wrapper.ns));
   if (!item.completion_status.empty()) {

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "model/node_health.h"
 #include "work/wrapped/app_wrapper.h"
 
 namespace muster::work {
@@ -15,8 +19,10 @@ constexpr std::string_view app_wrapper_label = "workload.codeflare.dev/appwrappe
 /// Conditions that complete the object, as an item's completionstatus has them.
 constexpr std::string_view complete_when_annotation = "muster.dev/complete-when";
 
-/// Fault::Invalid with the field: what podSetInfos add contradicts the template.
-Result<boost::json::value> dressed_object(const AppWrapper& wrapper, const WrappedItem& item);
+/// Fault::Invalid with the field: what podSetInfos add contradicts the template. `health`: which
+/// nodes pods of v1beta2 keep away from.
+Result<boost::json::value> dressed_object(const AppWrapper& wrapper, const WrappedItem& item,
+                                          const std::vector<model::NodeHealth>& health = {});
 
 /// The text where it may be a label's value, else as much of it as may.
 std::string label_value(std::string_view text);

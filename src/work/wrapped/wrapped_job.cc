@@ -14,6 +14,7 @@
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
 #include "work/wrapped/dressed_object.h"
+#include "work/wrapped/node_health.h"
 #include "work/wrapped/rights.h"
 
 namespace muster::work {
@@ -79,7 +80,7 @@ model::ReadyGrowth growth_of(GrowthType growth) {
 /// No time at all would mean no limit.
 Duration at_least_a_second(Duration time) { return std::max(time, seconds(1)); }
 
-model::ObjectCare care_of(const AppWrapper& wrapper) {
+model::ObjectCare care_of(const AppWrapper& wrapper, const std::vector<model::NodeHealth>& health) {
   model::ObjectCare care;
   care.starts_when_made = true;
   care.keep_ended = true;
@@ -91,6 +92,11 @@ model::ObjectCare care_of(const AppWrapper& wrapper) {
     care.terminal_exit_codes = wrapper.grace.terminal_exit_codes;
     care.retryable_exit_codes = wrapper.grace.retryable_exit_codes;
     care.keep_failed = wrapper.grace.deletion_on_failure;
+    care.pods_within = at_least_a_second(wrapper.grace.admission);
+    care.failed_within = wrapper.grace.failure;
+    care.missing_fails = true;
+    care.force_after = wrapper.grace.forceful_deletion;
+    care.leaves = evicting_marks(health);
     return care;
   }
   care.waits_for_pods = true;
@@ -136,7 +142,7 @@ class JobMaker {
 
   /// An entry of the list, as manifest reads it.
   Result<json::value> entry_of(const WrappedItem& item) {
-    auto object = dressed_object(wrapper_, item);
+    auto object = dressed_object(wrapper_, item, options_.node_health);
     if (!object) return object;
     json::object entry;
     if (!item.pod_sets.empty()) {
@@ -248,7 +254,7 @@ class JobMaker {
     command.name = job_.spec.name;
     command.user = job_.spec.user;
     command.container.ns = wrapper_.ns;
-    command.care = care_of(wrapper_);
+    command.care = care_of(wrapper_, options_.node_health);
     for (const model::PodSet& set : job_.spec.gang.sets)
       command.sets.push_back({set.name, {}, {}, {}, {}});
     if (options_.hub.empty()) return;

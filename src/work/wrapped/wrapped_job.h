@@ -11,6 +11,7 @@
 #include "manifest/amounts.h"
 #include "model/command.h"
 #include "model/job.h"
+#include "model/node_health.h"
 #include "model/selector.h"
 #include "work/wrapped/app_wrapper.h"
 
@@ -30,6 +31,7 @@ struct WrapOptions {
   std::vector<std::string> kinds = {"*"};  // that may be wrapped: see rights.h
   manifest::GpuNaming gpus = {};
   std::vector<SelectableCluster> clusters = {};
+  std::vector<model::NodeHealth> node_health = {};  // that those of v1beta2 heed
 };
 
 /// What it asks for in all, for its status. Not clamped.
