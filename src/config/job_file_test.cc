@@ -230,22 +230,30 @@ hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: ow
 care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_most: 1h,
        ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
        requeues_failures: true, terminal_exit_codes: [3], retryable_exit_codes: [7, 9],
-       keep_failed: 5m, waits_for_pods: true}
+       keep_failed: 5m, waits_for_pods: true, pods_within: 30s, failed_within: 40s,
+       missing_fails: true, force_after: 10m,
+       leaves: [{resource: nvidia.com/gpu, label: health, value: EVICT}]}
 )");
   EXPECT_EQ(job.command.hub, (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"}));
-  EXPECT_EQ(job.command.care, (model::ObjectCare{.starts_when_made = true,
-                                                 .ready_pods = 2,
-                                                 .ready_within = minutes(1),
-                                                 .ready_within_most = hours(1),
-                                                 .ready_growth = model::ReadyGrowth::Exponential,
-                                                 .requeues_most = 3,
-                                                 .requeue_pause = Duration{0},
-                                                 .requeues_failures = true,
-                                                 .terminal_exit_codes = {3},
-                                                 .retryable_exit_codes = {7, 9},
-                                                 .keep_ended = true,
-                                                 .keep_failed = minutes(5),
-                                                 .waits_for_pods = true}));
+  EXPECT_EQ(job.command.care,
+            (model::ObjectCare{.starts_when_made = true,
+                               .ready_pods = 2,
+                               .ready_within = minutes(1),
+                               .ready_within_most = hours(1),
+                               .ready_growth = model::ReadyGrowth::Exponential,
+                               .requeues_most = 3,
+                               .requeue_pause = Duration{0},
+                               .requeues_failures = true,
+                               .terminal_exit_codes = {3},
+                               .retryable_exit_codes = {7, 9},
+                               .keep_ended = true,
+                               .keep_failed = minutes(5),
+                               .waits_for_pods = true,
+                               .pods_within = seconds(30),
+                               .failed_within = seconds(40),
+                               .missing_fails = true,
+                               .force_after = minutes(10),
+                               .leaves = {{"nvidia.com/gpu", "health", "EVICT"}}}));
   for (const std::string& text : {to_json(job), to_yaml(job)}) {
     const JobFile again = read_job_file(text, {});
     ASSERT_TRUE(again.ok()) << to_text(again.problems[0], "f") << text;

@@ -394,6 +394,8 @@ void check_active(const World& world, JobSlot slot, Finding& found) {
   found.expect(job.attempt >= 1, "job {}: active without an attempt", job.id);
   found.expect(active.stopping == (job.state == JobState::Stopping), "job {}: {} and {} stopping",
                job.id, model::to_text(job.state), active.stopping ? "is" : "is not");
+  found.expect(!active.held || (active.stopping && !active.cancelled),
+               "job {}: is to be held, but not being stopped for that", job.id);
   const auto& peers = world.active_in(active.cluster);
   found.expect(active.at_in_cluster < peers.size() && peers[active.at_in_cluster] == slot,
                "job {}: not in the list of its cluster", job.id);

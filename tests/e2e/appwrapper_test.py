@@ -3,7 +3,8 @@
 
 Usage: appwrapper_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
 
-Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on.
+Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on, and
+`stubborn` pods do not go when they are deleted.
 """
 import argparse
 import json
@@ -271,6 +272,99 @@ class Successor(WithHub):
         self.kubectl("patch", "appwrapper", "held", "--type=merge", "-p",
                      '{"spec": {"suspend": false}}')
         self.wait_phase("held", "Running")
+
+    def suspend(self, name, value):
+        self.kubectl("patch", "appwrapper", name, "--type=merge", "-p",
+                     json.dumps({"spec": {"suspend": value}}))
+
+    def condition(self, name, kind):
+        found = [one for one in self.status(name).get("conditions", []) if one["type"] == kind]
+        return (found[0]["status"], found[0]["reason"]) if found else None
+
+    def test_one_that_runs_is_suspended_and_resumed(self):
+        """Also with a component that is a Deployment; nothing of it counts as a retry."""
+        self.create(components("runs", job("runs", "sleep"), deployment("web")))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/runs")
+        self.suspend("runs", True)
+        self.wait_phase("runs", "Suspended")
+        self.assertEqual(self.names("jobs,deployments,pods"), [])
+        for kind in ("QuotaReserved", "ResourcesDeployed", "PodsReady"):
+            self.assertEqual(self.condition("runs", kind), ("False", "Suspended"), kind)
+        self.assertEqual(self.condition("runs", "DeletingResources"),
+                         ("False", "DeletionComplete"))
+        held = self.server.api("GET", "/jobs?state=Held")[1]["jobs"]
+        self.assertEqual([(one["why"], one["failures"]) for one in held], [("Held", 0)])
+        self.suspend("runs", False)
+        self.wait("it runs again", lambda: self.status("runs")["phase"] == "Running")
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/runs")
+        self.assertEqual(self.names("jobs"), ["job.batch/runs"])
+        status = self.status("runs")
+        self.assertNotIn("resettingCount", status)
+        self.assertNotIn("suspend", status["muster"])
+
+    def test_suspend_that_changed_while_no_server_ran_is_followed(self):
+        self.create(components("runs", job("runs", "sleep")), components("stays", job("stays", "sleep")))
+        self.wait_phase("runs", "Running")
+        self.wait_phase("stays", "Running")
+        self.server.terminate()
+        self.suspend("runs", True)
+        self.server.start()
+        self.wait_phase("runs", "Suspended")
+        self.assertEqual(self.names("jobs"), ["job.batch/stays"])
+        self.server.terminate()
+        self.suspend("runs", False)
+        self.server.start()
+        self.wait_phase("runs", "Running")
+
+    def test_a_pod_that_does_not_go_is_forced_away_when_its_time_is_over(self):
+        stubborn = job("stubborn", "stubborn", pods=1)
+        stubborn["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 3600
+        self.create(self.annotated("stubborn", stubborn,
+                                   forcefulDeletionGracePeriodDuration="4s"))
+        self.wait_phase("stubborn", "Running")
+        self.wait("its pod runs", lambda: "Running" in self.kubectl("get", "pods"))
+        self.suspend("stubborn", True)
+        self.wait("it is being stopped",
+                  lambda: self.status("stubborn").get("phase") == "Suspending")
+        self.assertEqual(len(self.names("pods")), 1, "its grace is an hour")
+        self.wait_phase("stubborn", "Suspended")
+        self.assertEqual(self.names("jobs,pods"), [])
+
+    def test_gpus_keep_away_from_nodes_that_autopilot_marked_and_leave_them(self):
+        room = {"room": self.namespace}
+        health = "autopilot.ibm.com/gpuhealth"
+        CLUSTER.add_nodes(3, prefix=self.namespace, gpus=8, labels=room)
+        for index in range(3):
+            self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{self.namespace}-{index}")
+        testing, well, warned = (f"{self.namespace}-{index}" for index in range(3))
+        self.kubectl("label", "node", testing, f"{health}=TESTING")
+        self.kubectl("label", "node", warned, f"{health}=WARN")
+        train = job("train", "sleep", pods=1)
+        train["spec"]["template"]["spec"]["nodeSelector"] = room
+        train["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {
+            "nvidia.com/gpu": "1"}
+        self.create(self.annotated("train", train, retryPausePeriodDuration="5s"))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/train")
+
+        def nodes():
+            pods = json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
+            return [one["spec"].get("nodeName") for one in pods]
+        self.assertEqual(nodes(), [well])
+        self.kubectl("label", "node", well, f"{health}=EVICT")
+        self.wait("it is taken off", lambda: self.condition("train", "Unhealthy") ==
+                  ("True", "AutopilotNoExecute"))
+        self.wait("it runs on the node that is left", lambda: nodes() == [warned])
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/train")
+        self.assertNotIn("resettingCount", self.status("train"))
+
+    def test_a_component_that_somebody_deletes_fails_it(self):
+        self.create(components("parts", job("parts", "sleep"), deployment("web")))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/parts")
+        self.kubectl("delete", "deployment", "web")
+        self.wait_phase("parts", "Failed")
+        self.assertEqual(self.condition("parts", "Unhealthy"), ("True", "MissingComponent"))
+        self.assertNotIn("resettingCount", self.status("parts"))
+        self.wait("the other is removed", lambda: not self.names("jobs,deployments,pods"))
 
     def annotated(self, name, *templates, **values):
         """With annotations of v1beta2: retryLimit="0"."""

@@ -294,6 +294,112 @@ TEST(StatusV1beta2, OneThatFailedIsResetAndCounted) {
   EXPECT_EQ(text(story.write(), "phase"), "Failed");
 }
 
+/// "True Resuming" of a condition.
+std::string condition(const json::object& status, std::string_view type) {
+  const json::value whole(status);
+  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
+    if (kube::text_at(one, {"type"}) == type)
+      return fmt::format("{} {}", kube::text_at(one, {"status"}), kube::text_at(one, {"reason"}));
+  }
+  return "";
+}
+
+TEST(StatusV1beta2, OneThatIsSuspendedWhileItRunsGoesThroughSuspending) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.ask.is_held = true;
+  story.facts.row->state = JobState::Stopping;
+  story.facts.row->why = EndWhy::Held;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspending");
+  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
+  story.facts.row->state = JobState::Held;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
+  EXPECT_EQ(condition(story.status, "QuotaReserved"), "False Suspended");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Suspended");
+  EXPECT_EQ(condition(story.status, "PodsReady"), "False Suspended");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  EXPECT_EQ(kube::flag_at(json::value(story.status), {"muster", "suspend"}), true);
+  EXPECT_FALSE(story.status.contains("resettingCount"));
+  story.facts.ask.is_held = false;
+  story.facts.row->state = JobState::Waiting;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
+  story.placed(2);
+  EXPECT_EQ(text(story.write(), "phase"), "Resuming");
+  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
+  story.made(2);
+  EXPECT_EQ(text(story.write(), "phase"), "Running");
+  EXPECT_EQ(condition(story.status, "PodsReady"), "True SufficientPodsReady");
+  EXPECT_FALSE(story.status.contains("resettingCount"));
+}
+
+TEST(StatusV1beta2, SuspendTrumpsAReset) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::StartFailed;
+  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+  story.facts.row->state = JobState::Held;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
+  EXPECT_EQ(condition(story.status, "Unhealthy"), "False Suspended");
+  story.facts.row->state = JobState::Waiting;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended") << "released it waits for its turn";
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(1)) << "and was reset once";
+  story.placed(2);
+  story.write();
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::StartFailed;
+  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+}
+
+TEST(StatusV1beta2, WhatWasWrongIsSaidInItsOwnWords) {
+  const std::pair<ports::Ailment, const char*> cases[] = {
+      {ports::Ailment::NotMade, "True CreateFailed"},
+      {ports::Ailment::MissingObject, "True MissingComponent"},
+      {ports::Ailment::FailedObject, "True FailedComponent"},
+      {ports::Ailment::FailedPods, "True FoundFailedPods"},
+      {ports::Ailment::SickNode, "True AutopilotNoExecute"},
+      {ports::Ailment::TooFewPods, "True InsufficientPodsReady"},
+  };
+  for (const auto& [ailment, expected] : cases) {
+    Story story;
+    story.is_v1beta2 = true;
+    story.placed();
+    story.made(2);
+    story.write();
+    story.facts.sight.ailment = ailment;
+    story.facts.row->state = JobState::Waiting;
+    story.facts.row->why = EndWhy::StartFailed;
+    EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+    EXPECT_EQ(condition(story.status, "Unhealthy"), expected);
+    EXPECT_EQ(story.status.contains("resettingCount"), ailment != ports::Ailment::SickNode);
+    story.facts.sight = {};  // a server that started again
+    story.facts.row->state = JobState::Failed;
+    EXPECT_EQ(text(story.write(), "phase"), "Failed");
+    EXPECT_EQ(condition(story.status, "Unhealthy"), expected);
+  }
+}
+
+TEST(StatusV1beta1, AHoldIsNoRequeue) {
+  Story story;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Held;
+  story.facts.row->why = EndWhy::Held;
+  story.waits(WrapperWait::Kind::Held);
+  story.facts.row->state = JobState::Held;
+  EXPECT_EQ(text(story.write(), "state"), "Pending");
+  EXPECT_EQ(message(story.status, "PreemptCandidate", "Held"), "It was put on hold.");
+  EXPECT_FALSE(story.status.contains("numberOfRequeueings"));
+}
+
 TEST(StatusV1beta2, OneThatIsDeletedIsTerminating) {
   Story story;
   story.is_v1beta2 = true;

@@ -566,5 +566,122 @@ TEST(AttemptCare, ObjectsThatGoWithTheirOwnerWaitForTheDeleteThatFollows) {
   }
 }
 
+TEST(AttemptCare, PodsMustBeThereSoonerThanTheyMustBeReady) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_within = seconds(300),
+                     .requeue_pause = Duration{0},
+                     .pods_within = seconds(60)};
+  const auto see_there = [&](std::int64_t there) {
+    GangState state = story.state(0);
+    state.there_pods = there;
+    story.book.seen(story.it(), state, story.now);
+  };
+  story.make_next();
+  see_there(2);
+  story.pass_at(Time{59'999});
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "started"));
+  CaredFor all = story;
+  story.pass_at(Time{60'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "one pod was never made";
+  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::TooFewPods);
+
+  GangState whole = all.state(0);
+  whole.there_pods = 3;
+  all.book.seen(all.it(), whole, all.now);
+  all.pass_at(Time{299'999});
+  EXPECT_THAT(all.next_steps(), IsEmpty()) << "all are there: they may take longer to get ready";
+  all.pass_at(Time{300'000});
+  EXPECT_THAT(all.next_steps(), ElementsAre("remove"));
+}
+
+TEST(AttemptCare, PodsThatFailedAreBorneForAWhile) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_within = seconds(300),
+                     .requeues_most = 3,
+                     .requeue_pause = seconds(90),
+                     .requeues_failures = true,
+                     .terminal_exit_codes = {7},
+                     .failed_within = seconds(60)};
+  const auto see_failed = [&](CaredFor& in, int code) {
+    GangState state = in.state(3);
+    state.failed_pods = code == 0 ? 0 : 1;
+    state.failed_code = code;
+    state.failed_why = "pod p: exit code " + std::to_string(code);
+    in.book.seen(in.it(), state, in.now);
+  };
+  story.make_next();
+  story.next_steps();
+  see_failed(story, 3);
+  story.pass_at(Time{59'000});
+  see_failed(story, 0);
+  story.pass_at(Time{200'000});
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "somebody made up for it";
+  see_failed(story, 3);
+  story.pass_at(Time{230'000});
+  see_failed(story, 3);
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+  CaredFor final = story;
+  story.pass_at(Time{260'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::FailedPods);
+  EXPECT_THAT(story.end_this(),
+              ElementsAre("confirm",
+                          "start failed until 350000: 1 of its pods failed; pod p: exit code 3"));
+  EXPECT_EQ(story.book.requeues_before({"a", 2}), 1);
+
+  see_failed(final, 7);
+  final.pass_at(Time{260'000});
+  final.next_steps();
+  EXPECT_THAT(final.end_this(),
+              ElementsAre("confirm",
+                          "finished false 7 1 of its pods failed; pod p: exit code 7; exit code 7 "
+                          "is not worth another try"));
+}
+
+TEST(AttemptCare, AnObjectThatSomebodyDeletedIsTheEndIfItsJobSaysSo) {
+  for (const GangPhase how : {GangPhase::Disrupted, GangPhase::Partial, GangPhase::Absent}) {
+    CaredFor story;
+    story.care.care = {.starts_when_made = true, .requeues_failures = true, .missing_fails = true};
+    story.make_next();
+    story.see_ready(3);
+    story.next_steps();
+    GangState missing = story.state(0, how);
+    if (how == GangPhase::Absent) missing = {};
+    missing.is_missing = how == GangPhase::Disrupted;
+    missing.reason = "Job j was deleted";
+    story.book.seen(story.it(), missing, story.now);
+    EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_THAT(story.end_this(),
+                ElementsAre("confirm", ::testing::StartsWith("finished false 1 ")));
+  }
+}
+
+TEST(AttemptCare, ItLeavesNodesThatAreNoPlaceForItWithoutLosingATry) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_within = seconds(300),
+                     .requeues_most = 1,
+                     .requeue_pause = seconds(90),
+                     .leaves = {{"gpu", "health", "EVICT"}}};
+  story.care.requeues = 0;
+  story.make_next();
+  story.see_ready(3);
+  story.next_steps();
+  ASSERT_EQ(story.book.movable().count(story.it()), 1U);
+  EXPECT_THAT(story.book.movable().at(story.it()), ElementsAre(story.care.care.leaves[0]));
+  story.book.leave_nodes(story.it(), "on sick nodes: n1", story.now);
+  EXPECT_THAT(story.book.movable(), IsEmpty());
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::SickNode);
+  EXPECT_THAT(story.end_this(),
+              ElementsAre("confirm", "start failed until 90000: on sick nodes: n1"));
+  EXPECT_EQ(story.book.requeues_before({"a", 2}), 0);
+  story.book.leave_nodes(story.it(), "again", story.now);
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::clusters

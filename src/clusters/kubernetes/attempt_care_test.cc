@@ -65,7 +65,12 @@ TEST(AttemptCare, ReadsBackFromItsText) {
                        .retryable_exit_codes = {9},
                        .keep_ended = true,
                        .keep_failed = minutes(3),
-                       .waits_for_pods = true};
+                       .waits_for_pods = true,
+                       .pods_within = minutes(4),
+                       .failed_within = Duration{0},
+                       .missing_fails = true,
+                       .force_after = minutes(10),
+                       .leaves = {{"nvidia.com/gpu", "health", "EVICT"}}};
   EXPECT_EQ(parse_care(care_text(all)), all);
   EXPECT_EQ(parse_care(care_text({})), ObjectCare{});
   for (const char* text : {"", "[]", "{", "7", R"({"readyPods":"x","readyGrowth":7})"}) {

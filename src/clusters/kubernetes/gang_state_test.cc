@@ -124,5 +124,28 @@ TEST(GangState, APodThatCannotStartSaysWhy) {
             "pod p on n: Unschedulable: 0/3 nodes are available");
 }
 
+TEST(PodSight, SaysWhenItIsForcedAwayFromWhenItWasDeleted) {
+  const auto forced_at = [](std::string_view more) {
+    return pod_sight_of(boost::json::parse(R"({"metadata":{"name":"p","annotations":{)" +
+                                           std::string(more) +
+                                           R"(},"deletionTimestamp":"1970-01-01T00:01:40Z",
+                                              "deletionGracePeriodSeconds":30}})"))
+        .forced_at;
+  };
+  EXPECT_EQ(forced_at(R"("muster.dev/force-after-ms":"600000")"), Time{670'000});
+  EXPECT_EQ(forced_at(R"("muster.dev/force-after-ms":"0")"), Time{70'000});
+  EXPECT_TRUE(forced_at("").is_never());
+  EXPECT_TRUE(forced_at(R"("muster.dev/force-after-ms":"soon")").is_never());
+}
+
+TEST(PodSight, KnowsTheDevicesItsContainersAskFor) {
+  const PodSight asks = pod_sight_of(boost::json::parse(
+      R"({"spec":{"containers":[
+            {"resources":{"requests":{"cpu":"1","nvidia.com/gpu":1},"limits":{"nvidia.com/gpu":1}}},
+            {"resources":{"limits":{"rdma/hca":"0"}}}],
+          "initContainers":[{"resources":{"limits":{"example.com/fpga":"2"}}}]}})"));
+  EXPECT_THAT(asks.devices, testing::ElementsAre("nvidia.com/gpu", "example.com/fpga"));
+}
+
 }  // namespace
 }  // namespace muster::clusters

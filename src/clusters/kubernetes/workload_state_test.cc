@@ -308,5 +308,48 @@ TEST(OverduePods, AreForcedOnlyWhenTheirNodeIsLost) {
   EXPECT_EQ(at(130'000), std::pair(std::size_t{1}, std::size_t{1}));
 }
 
+TEST(OverduePods, AreForcedWhateverTheirNodeSaysIfTheirJobWantsIt) {
+  PodSight stuck = pod("Running");
+  stuck.node = "here";
+  stuck.is_deleting = true;
+  stuck.leaves_by = Time{100'000};
+  stuck.forced_at = Time{670'000};
+  const auto never = [](const std::string&) { return false; };
+  EXPECT_EQ(overdue_among({stuck}, never, Time{669'999}).forced.size(), 0U);
+  EXPECT_EQ(overdue_among({stuck}, never, Time{669'999}).stuck.size(), 1U);
+  EXPECT_EQ(overdue_among({stuck}, never, Time{670'000}).forced.size(), 1U);
+  EXPECT_EQ(overdue_among({stuck}, never, Time{670'000}).stuck.size(), 0U);
+  stuck.forced_at = Time{101'000};
+  EXPECT_EQ(overdue_among({stuck}, never, Time{101'000}).forced.size(), 1U)
+      << "a short time is meant";
+}
+
+TEST(WorkloadState, FailedPodsAreCountedAndTheFinalOneSpeaks) {
+  PodSight first = pod("Failed");
+  first.exit_code = 1;
+  PodSight last = first;
+  last.name = "q";
+  last.exit_code = 7;
+  const auto seen = [&](std::vector<int> terminal) {
+    const RootSight asked =
+        cared({.requeues_failures = true, .terminal_exit_codes = std::move(terminal)});
+    return workload_state_of(asked, {sight("Deployment", "{}")}, {first, last, pod("Pending")});
+  };
+  EXPECT_EQ(seen({}).failed_pods, 2);
+  EXPECT_EQ(seen({}).there_pods, 1);
+  EXPECT_EQ(seen({}).failed_code, 1);
+  EXPECT_EQ(seen({7}).failed_code, 7);
+  EXPECT_THAT(seen({7}).failed_why, HasSubstr("pod q"));
+}
+
+TEST(WorkloadState, AnObjectThatSomebodyDeletesIsMissing) {
+  WorkloadSight going = sight("Job", "{}");
+  going.is_deleting = true;
+  EXPECT_TRUE(workload_state_of(root(1, 1), {going}, {}).is_missing);
+  PodSight evicted = pod("Failed");
+  evicted.is_disrupted = true;
+  EXPECT_FALSE(workload_state_of(root(1, 1), {sight("Job", "{}")}, {evicted}).is_missing);
+}
+
 }  // namespace
 }  // namespace muster::clusters

@@ -9,6 +9,7 @@
 
 #include "kube/json.h"
 #include "kube/yaml.h"
+#include "work/wrapped/node_health.h"
 
 namespace muster::work {
 namespace {
@@ -459,6 +460,46 @@ spec:
                               options);
   EXPECT_EQ(sets_of(job), "headx1 1000m 1907Mi 0; small-groupx1 2000m 1907Mi 0");
   EXPECT_EQ(job.totals, (Totals{3000, 4'000'000'000, 0}));
+}
+
+TEST(WrappedJob, ThoseOfV1beta2AreLookedAfterAsTheirAnnotationsSay) {
+  const model::ObjectCare plain = good(new_one(fmt::format("{{{}}}", component))).command.care;
+  EXPECT_EQ(plain.pods_within, minutes(1));
+  EXPECT_EQ(plain.failed_within, minutes(1));
+  EXPECT_EQ(plain.force_after, minutes(10));
+  EXPECT_TRUE(plain.missing_fails);
+  EXPECT_THAT(plain.leaves, IsEmpty()) << "no health of nodes is heeded";
+  const std::string prefix = "workload.codeflare.dev.appwrapper/";
+  const model::ObjectCare care =
+      good(new_one(fmt::format("{{{}}}", component),
+                   fmt::format("annotations: {{{0}admissionGracePeriodDuration: 0s, "
+                               "{0}failureGracePeriodDuration: 48h, "
+                               "{0}forcefulDeletionGracePeriodDuration: -1s}}",
+                               prefix)))
+          .command.care;
+  EXPECT_EQ(care.pods_within, seconds(1)) << "no time at all would never let it start";
+  EXPECT_EQ(care.failed_within, hours(24)) << "the most there is";
+  EXPECT_EQ(care.force_after, Duration{0});
+}
+
+TEST(WrappedJob, OnlyThoseOfV1beta2HeedTheHealthOfNodes) {
+  WrapOptions options = usual();
+  options.node_health = autopilot_health();
+  const std::string gpu_pod =
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, resources: "
+      "{limits: {nvidia.com/gpu: 1}}}]}}";
+  const WrappedJob job = good(new_one(fmt::format("{{template: {}}}", gpu_pod)), options);
+  EXPECT_THAT(job.command.care.leaves, ElementsAre(evicting_marks(autopilot_health())[0]));
+  const model::PodShape& pod = job.spec.gang.sets.at(0).pod;
+  ASSERT_EQ(pod.required_affinity.size(), 1U) << "the planner knows it too";
+  EXPECT_EQ(pod.required_affinity[0].expressions,
+            (std::vector<model::Requirement>{
+                {"autopilot.ibm.com/gpuhealth", model::Operator::NotIn, {"TESTING", "EVICT"}}}));
+  EXPECT_EQ(pod.preferred_affinity.size(), 1U);
+  const WrappedJob old =
+      good(old_one(fmt::format("{{replicas: 1, generictemplate: {}}}", gpu_pod)), options);
+  EXPECT_THAT(old.command.care.leaves, IsEmpty());
+  EXPECT_THAT(old.spec.gang.sets.at(0).pod.required_affinity, IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#include "api/appwrapper/suspension.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "api/appwrapper/status_fields.h"
+
+namespace muster::api {
+namespace {
+
+using model::JobState;
+
+/// "hold release priority"
+std::string words(const std::vector<model::EventBody>& events) {
+  std::string text;
+  for (const model::EventBody& event : events) {
+    if (!text.empty()) text += ' ';
+    if (const auto* held = std::get_if<model::JobHeld>(&event))
+      text += held->stops ? "hold-and-stop" : "hold";
+    if (std::holds_alternative<model::JobReleased>(event)) text += "release";
+    if (std::holds_alternative<model::PriorityChanged>(event)) text += "priority";
+  }
+  return text;
+}
+
+TEST(Suspension, SetHoldsAndStopsTheJobAndSetBackReleasesIt) {
+  WrapperAsk free;
+  WrapperAsk held;
+  held.is_held = true;
+  EXPECT_EQ(words(changes_between("j", free, held)), "hold-and-stop");
+  EXPECT_EQ(words(changes_between("j", held, free)), "release");
+  EXPECT_EQ(words(changes_between("j", held, held)), "");
+  held.priority = 7;
+  EXPECT_EQ(words(changes_between("j", free, held)), "priority hold-and-stop");
+}
+
+TEST(Suspension, IsAskedForOnlyWhereItMeansSomething) {
+  const std::vector<model::EventBody> both = {model::JobHeld{"j", true}, model::JobReleased{"j"}};
+  const auto of = [&](JobState state, const sched::Active* active = nullptr) {
+    sched::Job job;
+    job.state = state;
+    if (active != nullptr) job.active = std::make_unique<sched::Active>(*active);
+    return words(still_wanted(job, both));
+  };
+  EXPECT_EQ(of(JobState::Waiting), "hold-and-stop");
+  EXPECT_EQ(of(JobState::Held), "release");
+  EXPECT_EQ(of(JobState::Succeeded), "");
+  sched::Active active;
+  EXPECT_EQ(of(JobState::Running, &active), "hold-and-stop");
+  active.stopping = true;
+  EXPECT_EQ(of(JobState::Stopping, &active), "hold-and-stop") << "it makes room for another";
+  active.held = true;
+  EXPECT_EQ(of(JobState::Stopping, &active), "release");
+  active.held = false;
+  active.stop = model::StopWhy::RunLimit;
+  EXPECT_EQ(of(JobState::Stopping, &active), "");
+  active.stop = model::StopWhy::Priority;
+  active.cancelled = true;
+  EXPECT_EQ(of(JobState::Stopping, &active), "");
+}
+
+TEST(Suspension, WhatWasFollowedStandsInTheStatus) {
+  WrapperFacts facts;
+  EXPECT_FALSE(was_suspended({{"muster", muster_fields(facts)}}));
+  facts.ask.is_held = true;
+  EXPECT_TRUE(was_suspended({{"muster", muster_fields(facts)}}));
+  EXPECT_FALSE(was_suspended({}));
+}
+
+}  // namespace
+}  // namespace muster::api
