@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/appwrapper_fields.h"
 #include "config/cluster_fields.h"
 #include "config/codecs.h"
 #include "config/config.h"
@@ -209,50 +210,6 @@ struct Fields<Defaults> {
     v.field("queue", &Defaults::queue, "of a job that names none", optional_name());
     v.field("priority", &Defaults::priority, "of a job that names none",
             between(-1'000'000, 1'000'000'000));
-  }
-};
-
-template <>
-struct EnumNames<WrapperProfile> {
-  static constexpr std::array<std::pair<std::string_view, WrapperProfile>, 2> names = {
-      {{"default", WrapperProfile::Default}, {"mcad", WrapperProfile::Mcad}}};
-};
-
-template <>
-struct Fields<model::NodeHealth> {
-  static constexpr std::string_view name = "node_health";
-  template <typename V>
-  static void visit(V& v) {
-    constexpr Rule word = {.required = true};
-    v.field("resource", &model::NodeHealth::resource, "of pods that ask for it", word);
-    v.field("label", &model::NodeHealth::label, "of nodes, that says how well they are", word);
-    v.field("avoid", &model::NodeHealth::avoid, "values of nodes that others are preferred to");
-    v.field("refuse", &model::NodeHealth::refuse, "values of nodes that get no such pods");
-    v.field("evict", &model::NodeHealth::evict,
-            "values of nodes that get none, and from which AppWrappers are taken off");
-  }
-};
-
-template <>
-struct Fields<AppWrappers> {
-  static constexpr std::string_view name = "appwrappers";
-  template <typename V>
-  static void visit(V& v) {
-    v.field("cluster", &AppWrappers::cluster, "the cluster whose AppWrappers are taken as jobs",
-            Rule{.required = true});
-    v.field("namespace", &AppWrappers::kube_namespace, "only of this one; none: of all");
-    v.field("profile", &AppWrappers::profile, "mcad: what MCAD does where it differs");
-    v.field("queue", &AppWrappers::queue, "of AppWrappers that name none", optional_name());
-    v.field("quota", &AppWrappers::quota,
-            "QuotaSubtrees of the cluster are queues, and AppWrappers belong to their nodes");
-    v.field("kinds", &AppWrappers::kinds,
-            "what they may wrap, as batch/Job or Pod; '*': all; none: workloads and what goes with "
-            "them, with profile mcad all");
-    v.field("creators", &AppWrappers::creators,
-            "only what their creators may create, which the API server checks after "
-            "`muster aw install --creators`");
-    v.field("node_health", &AppWrappers::node_health,
-            "labels of nodes that AppWrappers of v1beta2 heed; none: those of Autopilot; []: none");
   }
 };
 

@@ -5,6 +5,22 @@
 
 namespace muster::app {
 
+namespace {
+
+api::EventTelling telling_of(config::WrapperEvents events) {
+  switch (events) {
+    case config::WrapperEvents::None:
+      return api::EventTelling::None;
+    case config::WrapperEvents::All:
+      return api::EventTelling::All;
+    case config::WrapperEvents::Problems:
+      break;
+  }
+  return api::EventTelling::Problems;
+}
+
+}  // namespace
+
 api::HubOptions hub_of(const config::Config& config) {
   const config::AppWrappers& wanted = *config.appwrappers;
   api::HubOptions options;
@@ -22,15 +38,32 @@ api::HubOptions hub_of(const config::Config& config) {
   options.wrap.node_health = wanted.node_health.value_or(work::autopilot_health());
   options.asks_creators = wanted.creators;
   options.has_quota = wanted.quota;
+  options.events = telling_of(wanted.events);
+  options.travel.makes_namespaces = wanted.travel.namespaces;
+  options.travel.takes_config_maps = wanted.travel.configmaps;
+  options.travel.takes_secrets = wanted.travel.secrets == config::TravellingSecrets::Labelled;
   options.installs = options.wrap.is_mcad;
-  for (const config::Cluster& cluster : config.clusters) {
-    if (cluster.type == config::ClusterType::Kubernetes) {
-      options.wrap.clusters.push_back({cluster.name, cluster.labels});
-    } else {
-      options.unfit_clusters.push_back(cluster.name);
-    }
-  }
   return options;
+}
+
+std::vector<work::SelectableCluster> selectable_clusters(const config::Config& config) {
+  std::vector<work::SelectableCluster> all;
+  for (const config::Cluster& cluster : config.clusters) {
+    work::SelectableCluster& one = all.emplace_back();
+    one.name = cluster.name;
+    one.labels = cluster.labels;
+    one.makes_objects = cluster.type == config::ClusterType::Kubernetes;
+    one.namespaces = cluster.namespaces;
+    if (cluster.kube_namespace) one.namespaces.push_back(*cluster.kube_namespace);
+    for (const config::Pool& pool : config.pools) {
+      if (pool.cluster == cluster.name && pool.kube_namespace)
+        one.namespaces.push_back(*pool.kube_namespace);
+    }
+    // What AppWrappers of the hub wrap is made where they stand.
+    if (config.appwrappers && config.appwrappers->cluster == cluster.name)
+      one.namespaces = {"*"};
+  }
+  return all;
 }
 
 }  // namespace muster::app

@@ -82,8 +82,9 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
       opened.cluster = std::move(*here);
     }
     {
-      const std::lock_guard lock(commands_mutex_);
-      commands_[cluster.name] = dynamic_cast<ports::PodCommands*>(opened.cluster.get());
+      const std::lock_guard lock(asked_mutex_);
+      asked_[cluster.name] = {opened.cluster.get(),
+                              dynamic_cast<ports::PodCommands*>(opened.cluster.get())};
     }
     if (known != clusters_.end()) replaced_.push_back(std::move(known->second.cluster));
     clusters_[cluster.name] = std::move(opened);
@@ -112,8 +113,8 @@ Fleet::Gone Fleet::take_gone(const config::Config& config) {
     const bool stays = std::any_of(config.clusters.begin(), config.clusters.end(),
                                    [&](const auto& cluster) { return cluster.name == it->first; });
     if (!stays) {
-      const std::lock_guard lock(commands_mutex_);
-      commands_.erase(it->first);
+      const std::lock_guard lock(asked_mutex_);
+      asked_.erase(it->first);
       gone.left.push_back(std::move(it->second.cluster));
     }
     it = stays ? std::next(it) : clusters_.erase(it);
@@ -131,14 +132,30 @@ std::map<std::string, ports::Cluster*> Fleet::clusters() const {
 Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
     const std::string& cluster, const ports::PodCommand& command,
     ports::PodCommandCallbacks callbacks) {
-  const std::lock_guard lock(commands_mutex_);
-  const auto it = commands_.find(cluster);
-  if (it == commands_.end())
+  const std::lock_guard lock(asked_mutex_);
+  const auto it = asked_.find(cluster);
+  if (it == asked_.end())
     return Error{Fault::Conflict, fmt::format("cluster {} has left", cluster)};
-  if (it->second == nullptr)
+  if (it->second.commands == nullptr)
     return Error{Fault::Conflict,
                  fmt::format("cluster {} is simulated: no programs run in its pods", cluster)};
-  return it->second->run(command, std::move(callbacks));
+  return it->second.commands->run(command, std::move(callbacks));
+}
+
+Result<std::string> Fleet::problem_of(const std::string& cluster) const {
+  const std::lock_guard lock(asked_mutex_);
+  const auto it = asked_.find(cluster);
+  if (it == asked_.end())
+    return Error{Fault::NotFound, fmt::format("cluster {} has left", cluster)};
+  return it->second.cluster->problem();
+}
+
+void Fleet::remove(const std::string& cluster, const std::string& ns, const std::string& job,
+                   std::function<void(bool is_gone)> done) {
+  const std::lock_guard lock(asked_mutex_);
+  const auto it = asked_.find(cluster);
+  if (it == asked_.end() || !it->second.cluster->problem().empty()) return done(false);
+  it->second.cluster->remove_kept(ns, job, std::move(done));
 }
 
 Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& config,
@@ -204,7 +221,8 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.objects.epoch = self_.epoch;
   auto opened = clusters::KubernetesCluster::open(
       std::move(options),
-      {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes, ports_.sights});
+      {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes, ports_.sights,
+       ports_.departures});
   if (!opened) return absent(opened.error());
   return std::move(*opened);
 }

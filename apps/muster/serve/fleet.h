@@ -1,10 +1,12 @@
 // The clusters of a configuration, opened: what the loop talks to. Kinds: local, simulated,
 // kubernetes.
 //
-// Thread contract: the caller's lock; run_in_pod from any thread without it.
+// Thread contract: the caller's lock; run_in_pod and what KeptObjects has from any thread without
+// it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,7 +19,9 @@
 #include "config/config.h"
 #include "ports/attempt_sights.h"
 #include "ports/cluster.h"
+#include "ports/departures.h"
 #include "ports/inbox.h"
+#include "ports/kept_objects.h"
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
 #include "ports/pod_commands.h"
@@ -26,14 +30,15 @@
 
 namespace muster::app {
 
-class Fleet {
+class Fleet : public ports::KeptObjects {
  public:
   struct Ports {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
     ports::LogSink& logs;
     ports::PodNotes& notes;
-    ports::AttemptSights* sights = nullptr;  // null: nobody wants them
+    ports::AttemptSights* sights = nullptr;   // null: nobody wants them
+    ports::Departures* departures = nullptr;  // null: there is no hub
   };
   struct Self {
     std::string server;                // tells this server's work in a cluster from that of others
@@ -63,6 +68,9 @@ class Fleet {
   Result<std::shared_ptr<ports::PodCommandSession>> run_in_pod(
       const std::string& cluster, const ports::PodCommand& command,
       ports::PodCommandCallbacks callbacks);
+  Result<std::string> problem_of(const std::string& cluster) const override;
+  void remove(const std::string& cluster, const std::string& ns, const std::string& job,
+              std::function<void(bool is_gone)> done) override;
 
  private:
   struct Opened {
@@ -81,8 +89,13 @@ class Fleet {
   Ports ports_;
   std::map<std::string, Opened> clusters_;
   std::vector<std::unique_ptr<ports::Cluster>> replaced_;
-  std::mutex commands_mutex_;
-  std::map<std::string, ports::PodCommands*> commands_;  // null: cannot; guarded by commands_mutex_
+  mutable std::mutex asked_mutex_;
+  /// What may be asked from any thread; guarded by asked_mutex_.
+  struct Asked {
+    ports::Cluster* cluster;
+    ports::PodCommands* commands;  // null: it runs none
+  };
+  std::map<std::string, Asked> asked_;
 };
 
 /// `scheduling` of the configuration, as the planner takes it.

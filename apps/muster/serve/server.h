@@ -120,6 +120,7 @@ class Server {
   /// Apart from the rest: a reload may open clusters for a while, and no request waits for that.
   mutable std::mutex settings_mutex_;
   std::shared_ptr<const api::Settings> settings_;
+  std::vector<work::SelectableCluster> selectable_;  // guarded as settings_
   Time loaded_;
   const std::string file_;
   const std::function<void()> on_end_;

@@ -80,6 +80,7 @@ Status Server::follow_clusters() {
   remember_config();
   const std::lock_guard settings_lock(settings_mutex_);
   settings_ = settings_of(now);
+  selectable_ = selectable_clusters(now);
   return Ok{};
 }
 
@@ -260,6 +261,12 @@ void Server::start_appwrappers(const Accesses& accesses) {
                         .requests = runner_->requests(),
                         .reads = runner_->reads(),
                         .adopter = *adopter_,
+                        .objects = *fleet_,
+                        .clusters =
+                            [this] {
+                              const std::lock_guard lock(settings_mutex_);
+                              return selectable_;
+                            },
                         .clock = clusters::wall_now,
                         .say = [this](const std::string& line) { log_.info(line); }});
   if (!started) log_.warn("appwrappers: " + started.error().message);

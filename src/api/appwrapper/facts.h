@@ -51,6 +51,7 @@ struct WrapperFacts {
   WrapperAsk ask = {};
   bool is_mcad = false;  // the profile
   bool is_deleting = false;
+  std::string stuck = {};    // it is deleted and does not go: why
   std::string refusal = {};  // it cannot become a job: why
   std::optional<model::JobRow> row = {};
   std::optional<WrapperWait> wait = {};  // of a job that waits

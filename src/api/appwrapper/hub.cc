@@ -104,8 +104,10 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
       StatusWriter::Parts{.clock = parts_->clock,
                           .source = [this](const std::string& job) { return source_of(job); },
                           .later = [this](std::function<void()> then) { answer(std::move(then)); },
+                          .on_write = [this](const std::string& job) { tell_events(job); },
                           .say = parts_->say});
   expiry_ = std::make_unique<WrapperExpiry>(*client_, parts_->say);
+  make_travel_desks();
   answer([this] { ask_identity(); });
   thread_ = std::thread([this] { work(); });
   return Ok{};
@@ -272,6 +274,7 @@ void AppWrapperHub::do_events(Time now) {
       continue;
     }
     if (row->state != model::JobState::Waiting) record.facts.wait.reset();
+    copies_->let_go(record.job);  // it may be over, or run in the hub's own cluster now
     if (model::is_final(row->state) && record.is_gone) {
       forget(at);
       continue;
@@ -414,10 +417,12 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
     follow_spec(record, change, now);
   }
   record.generation = generation;
+  copies_->seen({record.job, record.key, record.uid}, object);
   const bool is_deleting = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
   if (is_deleting && !record.facts.is_deleting) {
     record.facts.is_deleting = true;
     cancel(record.job);
+    copies_->let_go(record.job);
     if (!record.is_foreign) touch(record);
   }
 }
@@ -433,7 +438,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   if (record.is_foreign) return;
   const json::object status = status_of(object);
   record.is_final = record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status);
-  auto as_job = read(object, options_.wrap);
+  auto as_job = read(object, wrap_options());
   if (as_job) record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
   if (record.is_final) return expire(record, succeeded_at(status));
   auto known = parts_->store.job(record.job);
@@ -450,6 +455,9 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     return touch(record);
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
+  // Deleted before it became a job: it becomes none.
+  record.is_final = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (record.is_final) return;
   if (as_job && created_at(object) < checked_since_) {
     refuse(record,
            "it was created before the API server checked what its creator may create; create it "
@@ -461,7 +469,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     if (is_running) return adopt(record, change, std::move(as_job->wrapped));
     submit(record, change, std::move(as_job->wrapped));
   } else if (as_job.error().fault == Fault::Unavailable) {
-    take_again(record, change);
+    wait_for_clusters(record, change, as_job.error().message);
   } else {
     refuse(record, as_job.error().message);
   }
@@ -496,7 +504,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   }
   if (record.is_submitting) missed_[record.job] = change;
   if (record.is_foreign || record.is_final || record.is_submitting || !record.facts.row) return;
-  const auto as_job = read(*change.object, options_.wrap);
+  const auto as_job = read(*change.object, wrap_options());
   if (!as_job) {
     parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
                             record.key.name, as_job.error().message));
@@ -519,6 +527,7 @@ void AppWrapperHub::lose(const WrapperChange& change) {
   Record& record = at->second;
   record.is_gone = true;
   set_ask(record, Time::never());
+  copies_->let_go(record.job);  // somebody took its finalizer off
   if (record.is_submitting) return;  // it is cancelled when it is in the books
   if (!record.facts.row || model::is_final(record.facts.row->state)) return forget(at);
   cancel(record.job);
@@ -559,13 +568,7 @@ void AppWrapperHub::cancel_strays(WrapperGroup group) {
 
 void AppWrapperHub::quota_changed() {
   if (watches_.empty()) watch();  // AppWrappers come after the queues they belong to
-  const Time now = parts_->clock();
-  for (const auto& [job, change] : std::exchange(unplaced_, {})) {
-    const auto at = records_.find(job);
-    if (at == records_.end()) continue;
-    at->second.facts.wait.reset();
-    take_over(at->second, change, now);
-  }
+  place_unplaced();
 }
 
 bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
@@ -639,7 +642,7 @@ void AppWrapperHub::submit(Record& record, const WrapperChange& change, work::Wr
   job.spec = std::move(wrapped.spec);
   job.command = std::move(wrapped.command);
   job.labels = std::move(wrapped.labels);
-  job.unfit_clusters = options_.unfit_clusters;
+  job.unfit_clusters = std::move(wrapped.unfit_clusters);
   parts_->submitter.submit(std::move(submit), [this, change](const SubmitOutcome& outcome) {
     answer([this, change, outcome] { submitted(change, outcome); });
   });
@@ -659,7 +662,7 @@ void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& 
   if (!record.facts.row) {  // the event is on its way, or was before we knew it
     if (auto row = parts_->store.job(record.job)) record.facts.row = std::move(*row);
   }
-  if (record.is_gone) return cancel(record.job);
+  if (record.is_gone || record.facts.is_deleting) return cancel(record.job);
   const Time now = parts_->clock();
   set_ask(record, now);
   touch(record);
@@ -786,6 +789,7 @@ void AppWrapperHub::forget(Records::iterator at) {
   set_ask(at->second, Time::never());
   writer_->forget(at->first);
   expiry_->forget(at->first);
+  events_told_->forget(at->first);
   records_.erase(at);
 }
 

@@ -7,8 +7,8 @@
 // jobs, whatever is killed when. What is kept of a waiting AppWrapper is small: its object is read,
 // made into a job and forgotten.
 //
-// Thread contract: start and stop from one thread; published() from the loop's and seen() from the
-// clusters', which only queue. One thread of its own does everything else and waits for nobody, but
+// Thread contract: start and stop from one thread; published() from the loop's, seen() and depart()
+// from the clusters', which only queue. One thread of its own does everything else and waits for nobody, but
 // for the definitions if it is to install them. It must outlive the submitter, the loop and the
 // clusters.
 #pragma once
@@ -29,10 +29,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/appwrapper/copies.h"
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
+#include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/status_writer.h"
+#include "api/appwrapper/wrapper_events.h"
 #include "api/appwrapper/wrapper_watch.h"
 #include "api/rest/submitter.h"
 #include "base/result.h"
@@ -44,6 +47,8 @@
 #include "kube/client.h"
 #include "ports/adopter.h"
 #include "ports/attempt_sights.h"
+#include "ports/departures.h"
+#include "ports/kept_objects.h"
 #include "ports/store.h"
 #include "work/wrapped/wrapped_job.h"
 
@@ -56,8 +61,9 @@ struct HubOptions {
   bool installs = false;       // the definitions of AppWrapper, first of all
   bool asks_creators = false;  // the API server checks what AppWrappers' creators may create
   bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
-  std::vector<std::string> unfit_clusters = {};  // that make no objects
-  std::string user = "appwrapper";               // of AppWrappers that do not say whose they are
+  std::string user = "appwrapper";  // of AppWrappers that do not say whose they are
+  TravelOptions travel = {};
+  EventTelling events = EventTelling::Problems;
   StatusPace pace = {};
   Duration ask_again = seconds(20);  // why a job waits
 };
@@ -76,14 +82,16 @@ struct WrapperRow {
   ports::PodCounts pods = {};
 };
 
-class AppWrapperHub : public ports::AttemptSights {
+class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
  public:
   struct Parts {
     const ports::Store& store;
     Submitter& submitter;
     control::Requests& requests;
     control::Reads& reads;
-    ports::Adopter& adopter;  // of the hub
+    ports::Adopter& adopter;      // of the hub
+    ports::KeptObjects& objects;  // of all clusters
+    std::function<std::vector<work::SelectableCluster>()> clusters;  // that are joined now
     std::function<Time()> clock;
     std::function<void(const std::string&)> say;  // a line for the server's log
   };
@@ -100,6 +108,7 @@ class AppWrapperHub : public ports::AttemptSights {
   /// Of a namespace, "" for all, in order; `then` is called on the hub's thread. From any thread.
   void list(const std::string& ns, std::function<void(const std::vector<WrapperRow>&)> then);
   void seen(const ports::AttemptSight& sight) override;
+  void depart(ports::Departure departure, Done done) override;
 
  private:
   /// What is known of one AppWrapper.
@@ -165,6 +174,15 @@ class AppWrapperHub : public ports::AttemptSights {
   void told(const std::vector<std::string>& jobs,
             const std::vector<std::optional<WrapperWait>>& waits);
 
+  // ---- those that run elsewhere: hub_travel.cc
+  void make_travel_desks();
+  WrapperCopies::Use use_of(const std::string& job) const;
+  void set_stuck(const std::string& job, const std::string& why);
+  work::WrapOptions wrap_options() const;
+  void wait_for_clusters(Record& record, const WrapperChange& change, const std::string& why);
+  void place_unplaced();
+  void tell_events(const std::string& job);
+
   static Moves moves_of(const Record& record);
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
@@ -183,13 +201,17 @@ class AppWrapperHub : public ports::AttemptSights {
 
   // Of the thread alone.
   std::unique_ptr<WrapperExpiry> expiry_;
+  std::unique_ptr<WrapperCopies> copies_;
+  std::unique_ptr<LuggageDesk> luggage_;
+  std::unique_ptr<WrapperEvents> events_told_;
   bool has_kueue_ = false;  // it is installed, and manages what has its label
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs
   Records records_;
   std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about
   bool is_asking_ = false;
-  std::map<std::string, WrapperChange> unplaced_;  // by job: their queues are not there
+  std::map<std::string, WrapperChange> unplaced_;  // by job: queues or clusters are not there
+  bool awaits_clusters_ = false;                   // some of them; they are placed anew soon
   std::map<std::string, WrapperChange> missed_;    // by job: came while they were submitted
 
   std::unique_ptr<kube::Client> client_;

@@ -49,10 +49,12 @@ json::object muster_fields(const WrapperFacts& facts) {
   if (facts.ask.is_held) fields["suspend"] = true;
   if (!facts.refusal.empty()) fields["reason"] = "Refused";
   if (is_waiting(facts)) fields["reason"] = word_of(facts.wait->kind);
+  if (!facts.stuck.empty()) fields["reason"] = "CopiesRemain";
   return fields;
 }
 
 WaitingWords waiting_words(const WrapperFacts& facts) {
+  if (!facts.stuck.empty()) return {"CopiesRemain", facts.stuck};
   if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
   std::string message = facts.wait->sentence;
   if (facts.wait->expected_start)

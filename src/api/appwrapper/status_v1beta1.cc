@@ -295,7 +295,7 @@ class Writer {
 
   void put_muster(Stage stage) {
     status_["muster"] = muster_fields(facts_);
-    const bool waits = stage == Stage::Backoff;
+    const bool waits = stage == Stage::Backoff || !facts_.stuck.empty();
     const auto ours = std::find_if(conditions_.begin(), conditions_.end(), [](const auto& one) {
       return text_at(one, {"type"}) == "Waiting";
     });

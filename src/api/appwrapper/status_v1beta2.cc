@@ -221,8 +221,9 @@ class Writer {
         say("QuotaReserved", {false, "Failed", failure()});
         return say("ResourcesDeployed", {false, "Failed", failure()});
       case Phase::Terminating:
-        say("DeletingResources", {true, "Terminating", "The AppWrapper was deleted"});
-        return;
+        if (!facts_.stuck.empty())
+          return say("DeletingResources", {true, "CopiesRemain", facts_.stuck});
+        return say("DeletingResources", {true, "Terminating", "The AppWrapper was deleted"});
     }
   }
 

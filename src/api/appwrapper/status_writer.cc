@@ -91,6 +91,7 @@ void StatusWriter::write(const std::string& job, Entry& entry) {
   if (changes.empty()) return;
   entry.is_writing = true;
   entry.written_at = now;
+  parts_.on_write(job);
   // With its uid: another one of that name is not touched.
   const json::value patch = {{"metadata", {{"uid", entry.uid}}}, {"status", changes}};
   client_.send_later(

@@ -47,6 +47,7 @@ class StatusWriter {
     /// Of a job; none: it is not to be written any more.
     std::function<std::optional<StatusSource>(const std::string& job)> source;
     std::function<void(std::function<void()>)> later;  // on the hub's thread
+    std::function<void(const std::string& job)> on_write;  // it has changed enough to be written
     std::function<void(const std::string&)> say;
   };
   StatusWriter(kube::Client& client, StatusPace pace, Parts parts)

@@ -473,18 +473,24 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
   const ObjectOptions options = objects_for((*command)->pool);
   const auto done = [this, attempt](MadeObjects made) {
     answer([this, attempt, made = std::move(made)] {
+      for (const LuggageNote& one : made.notes) note(attempt, one, wall_now());
       book_.made(attempt, made.how, made.reason, wall_now());
       touch(attempt);  // what was seen meanwhile was not looked at
     });
   };
   if (!(*command)->objects.empty()) {
     auto listed = listed_for(node.mapped(), **command, options);
-    if (!listed) return book_.made(attempt, Making::Refused, listed.error().message, now);
+    const bool is_away = is_from_elsewhere(**command, options_.name);
+    // Of another cluster's object: here it cannot be made, elsewhere it may.
+    const Making never = is_away ? Making::NotNow : Making::Refused;
+    if (!listed) return book_.made(attempt, never, listed.error().message, now);
     std::vector<PodsAsked> pods;
     for (const manifest::PodTemplate& one : listed->templates)
       pods.push_back({*manifest::at(listed->objects[one.object], one.path), one.count});
     if (!is_allowed(attempt, std::move(pods), listed->objects, now)) return;
     ++promised_;
+    if (is_away && ports_.departures != nullptr)
+      return depart(attempt, *(*command)->hub, std::move(*listed), done);
     return writer_->make(std::move(*listed), done);
   }
   auto objects = command_objects(node.mapped(), **command, options);
@@ -493,6 +499,38 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
   ++promised_;
   auto peers = peers_service(node.mapped(), kube::namespace_of(objects->front()), options.server);
   writer_->make(std::move(peers), std::move(*objects), done);
+}
+
+void KubernetesCluster::depart(const ports::Attempt& attempt, const model::HubObject& hub,
+                               ListedObjects listed, const OnMade& done) {
+  auto list = std::make_shared<ListedObjects>(std::move(listed));
+  ports::Departure departure{attempt, options_.name, hub, list->named};
+  ports_.departures->depart(
+      std::move(departure), [this, attempt, list, done](const Result<ports::Luggage>& luggage) {
+        if (!luggage) {
+          const bool is_open = luggage.error().fault == Fault::Unavailable;
+          const auto how = is_open ? AttemptBook::Making::Unavailable : AttemptBook::Making::NotNow;
+          return done({how, luggage.error().message});
+        }
+        list->luggage = *luggage;
+        answer([this, attempt, list, done] {
+          for (const auto& [what, why] : list->luggage.left)
+            note(attempt, {to_text(what), "it stays in the hub: " + why}, wall_now());
+          ++promised_;
+          writer_->make(std::move(*list), done);
+        });
+      });
+}
+
+void KubernetesCluster::note(const ports::Attempt& attempt, const LuggageNote& note, Time now) {
+  if (ports_.notes == nullptr) return;
+  ports_.notes->note({.job = attempt.job,
+                      .attempt = attempt.number,
+                      .at = now,
+                      .key = "luggage " + note.object,
+                      .object = note.object,
+                      .reason = "NotCopied",
+                      .message = note.message});
 }
 
 Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,

@@ -44,6 +44,7 @@
 #include "kube/client.h"
 #include "ports/attempt_sights.h"
 #include "ports/cluster.h"
+#include "ports/departures.h"
 #include "ports/inbox.h"
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
@@ -80,6 +81,7 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
     ports::LogSink& logs;
     ports::PodNotes* notes = nullptr;        // null: nobody wants them
     ports::AttemptSights* sights = nullptr;  // likewise; of jobs that stand for a hub object
+    ports::Departures* departures = nullptr;  // null: nobody has to know that such jobs are made
   };
   /// Does not wait for the cluster: one that cannot be reached is opened and says so.
   static Result<std::unique_ptr<KubernetesCluster>> open(KubernetesOptions options, Ports ports);
@@ -91,6 +93,10 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   std::string problem() const override { return sight_->problem(); }
   std::string identity() const override;
   void leave() override;
+  void remove_kept(const std::string& ns, const std::string& job,
+                   std::function<void(bool is_gone)> done) override {
+    writer_->remove_kept(ns, job, std::move(done));
+  }
 
   Result<std::shared_ptr<ports::PodCommandSession>> run(
       const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;
@@ -128,6 +134,11 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   void end_relist(const std::vector<ports::Expected>& expected, ObjectWriter::Attempts found);
   void act(const ports::Action& action, Time now);
   void make(const ports::Attempt& attempt, Time now);
+  using OnMade = std::function<void(MadeObjects)>;
+  /// Of a list that comes from another cluster: that one is told first, and gives what goes along.
+  void depart(const ports::Attempt& attempt, const model::HubObject& hub, ListedObjects listed,
+              const OnMade& done);
+  void note(const ports::Attempt& attempt, const LuggageNote& note, Time now);
   Result<ListedObjects> listed_for(const ports::Action& action, const model::Command& command,
                                    const ObjectOptions& options);
   /// False: the namespace does not allow it, and the book knows.

@@ -17,6 +17,7 @@
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_asks.h"
 #include "kube/json.h"
+#include "manifest/named_objects.h"
 #include "manifest/pod_sets.h"
 
 namespace muster::clusters {
@@ -275,7 +276,15 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
                                  place.set, list->templates.size()));
     }
   }
-  return ListMaker(action, command, *all, std::move(*list)).make();
+  std::vector<model::NamedObject> named;  // before the defaults of this cluster are in it
+  if (is_from_elsewhere(command, options.cluster)) named = manifest::named_objects(*list);
+  auto made = ListMaker(action, command, *all, std::move(*list)).make();
+  if (made) made->named = std::move(named);
+  return made;
+}
+
+bool is_from_elsewhere(const model::Command& command, const std::string& cluster) {
+  return command.hub && command.hub->cluster != cluster;
 }
 
 void put_requeues(json::value& root, int requeues) {

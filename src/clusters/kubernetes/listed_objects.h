@@ -17,7 +17,9 @@
 #include "kube/resource.h"
 #include "manifest/pod_sets.h"
 #include "model/command.h"
+#include "model/named_object.h"
 #include "ports/cluster.h"
+#include "ports/departures.h"
 
 namespace muster::clusters {
 
@@ -43,6 +45,9 @@ struct ListedObjects {
   std::vector<boost::json::value> objects = {};
   std::vector<bool> is_workload = {};                 // of each object: see RootSight
   std::vector<manifest::PodTemplate> templates = {};  // all that are in them
+  /// What their pods name as their owner wrote them, if the list comes from another cluster.
+  std::vector<model::NamedObject> named = {};
+  ports::Luggage luggage = {};  // what comes along from there
 };
 
 /// Fault::Invalid if the list does not read, does not belong to the placement, or wants something
@@ -50,6 +55,8 @@ struct ListedObjects {
 Result<ListedObjects> listed_objects(const ports::Action& action, const model::Command& command,
                                      const ObjectOptions& options);
 
+/// Whether the list stands for an object of another cluster than this one.
+bool is_from_elsewhere(const model::Command& command, const std::string& cluster);
 /// The root with how often the job was requeued before this attempt.
 void put_requeues(boost::json::value& root, int requeues);
 /// What the root says, said by the Job that is its own root.

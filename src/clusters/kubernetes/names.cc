@@ -92,6 +92,7 @@ std::string attempts_selector(std::span<const ports::Attempt> attempts, const st
     if (!jobs.empty()) jobs += ',';
     jobs += label_value(attempt.job);
   }
+  if (attempts.front().number == 0) return fmt::format("{} in ({})", job_label, jobs);
   const std::string selector =
       fmt::format("{} in ({}),{}={}", job_label, jobs, attempt_label, attempts.front().number);
   return server.empty() ? selector : fmt::format("{},{}={}", selector, server_label, server);

@@ -26,6 +26,9 @@ inline constexpr std::string_view job_annotation = "muster.dev/job-id";
 /// On pods that another controller made, from the moment that a job is to take them over until its
 /// attempt has: see adoption.h.
 inline constexpr std::string_view adopting_label = "muster.dev/adopting";
+/// On what came along from the hub because pods name it; "true". It belongs to no one attempt: all
+/// that need it own it.
+inline constexpr std::string_view travelled_label = "muster.dev/travelled";
 /// Of how many Jobs the attempt is made.
 inline constexpr std::string_view sets_annotation = "muster.dev/sets";
 /// On everything of a job that is a list of objects: how many of them make pods.
@@ -61,7 +64,8 @@ std::string label_value(std::string_view text);
 
 /// "muster.dev/job": everything of every job that the server made.
 std::string server_selector(const std::string& server);
-/// "muster.dev/job in (J,K),muster.dev/attempt=N", of attempts that have the same number.
+/// "muster.dev/job in (J,K),muster.dev/attempt=N", of attempts that have the same number. 0: all
+/// attempts of the jobs, whichever server made them.
 std::string attempts_selector(std::span<const ports::Attempt> attempts, const std::string& server);
 inline std::string attempt_selector(const ports::Attempt& attempt, const std::string& server) {
   return attempts_selector({&attempt, 1}, server);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/parse.hpp>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -128,6 +129,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     std::vector<kube::Resource> resources;  // of the objects, as they become known
     OnMade done;
     bool has_met_any = false;  // objects that were there already
+    std::vector<LuggageNote> notes = {};
   };
   using List = std::shared_ptr<ListInWork>;
 
@@ -173,13 +175,24 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                      if (kube::find(*root, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
                      for (json::value& object : list->listed.objects) put_owner(object, *root);
-                     self->make_listed(0, list);
+                     self->make_luggage(list, *root);
                    });
+  }
+
+  void make_luggage(const List& list, const json::value& root) {
+    if (list->listed.luggage.pieces.empty()) return make_listed(0, list);
+    carry(client, std::move(list->listed.luggage.pieces), root,
+          [self = shared_from_this(), list](const Reply<std::vector<LuggageNote>>& carried) {
+            if (!carried) return list->done(judge_refusal(carried.error()));
+            list->notes = *carried;
+            self->make_listed(0, list);
+          });
   }
 
   void make_listed(std::size_t index, const List& list) {
     if (index == list->listed.objects.size()) {
-      return list->has_met_any ? adopt_pods(list) : list->done({});
+      if (list->has_met_any) return adopt_pods(list);
+      return list->done({.notes = std::move(list->notes)});
     }
     const json::value& object = list->listed.objects[index];
     create_or_meet(list->resources[index], object,
@@ -248,7 +261,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   void adopt_pod(std::size_t index, const std::shared_ptr<const json::array>& pods,
                  const List& listed) {
-    if (index == pods->size()) return listed->done({});
+    if (index == pods->size()) return listed->done({.notes = std::move(listed->notes)});
     const json::value& pod = (*pods)[index];
     json::value patch = json::object();
     kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
@@ -275,6 +288,10 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   void need_priority_class(const Shared& then) {
     if (priority_class.is_null()) return then(std::nullopt);
     shared.need(kube::resources::priority_classes(), priority_class, then_of(then));
+  }
+  void need_space(const std::string& space, const Shared& then) {
+    if (space.empty()) return then(std::nullopt);
+    shared.need(kube::resources::namespaces(), json::parse(space), then_of(then));
   }
   void need_peers(const std::optional<json::value>& service, const Shared& then) {
     if (!service) return then(std::nullopt);
@@ -382,7 +399,11 @@ void ObjectWriter::make(ListedObjects listed, std::function<void(MadeObjects)> d
   list->done = std::move(done);
   core_->need_priority_class([core = core_, list](const std::optional<MadeObjects>& refused) {
     if (refused) return list->done(*refused);
-    core->find_kinds(list);
+    core->need_space(list->listed.luggage.space,
+                     [core, list](const std::optional<MadeObjects>& no_space) {
+                       if (no_space) return list->done(*no_space);
+                       core->find_kinds(list);
+                     });
   });
 }
 
@@ -421,6 +442,15 @@ void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<voi
                       if (is_gone) core->forget_home(attempt);
                       done(is_gone);
                     });
+}
+
+void ObjectWriter::remove_kept(const std::string& ns, const std::string& job,
+                               std::function<void(bool)> done) {
+  const ports::Attempt all{job, 0};
+  core_->removals.remove(ns, all, [core = core_, ns, all, done = std::move(done)](bool is_taken) {
+    if (!is_taken) return done(false);
+    core->removals.confirm_gone(ns, all, done);
+  });
 }
 
 namespace {

@@ -16,6 +16,7 @@
 
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/listed_objects.h"
+#include "clusters/kubernetes/luggage.h"
 #include "kube/client.h"
 #include "ports/cluster.h"
 
@@ -25,6 +26,7 @@ namespace muster::clusters {
 struct MadeObjects {
   AttemptBook::Making how = AttemptBook::Making::Done;
   std::string reason = {};
+  std::vector<LuggageNote> notes = {};
 };
 
 /// Not answered, or not now: nobody knows whether it was done. A conflict is of that kind: two
@@ -53,12 +55,15 @@ class ObjectWriter {
   /// there, the priority class and a Service that the attempt shares with others.
   void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
             std::function<void(MadeObjects)> done);
-  /// The same of a list of objects, which the root owns unless the list is its own. A name that is
-  /// taken by somebody else's object is refused.
+  /// The same of a list of objects, which the root owns unless the list is its own, after its
+  /// namespace and what comes along from its hub. A name that is taken by somebody else's object is
+  /// refused.
   void make(ListedObjects listed, std::function<void(MadeObjects)> done);
   // In every namespace where the attempt may have objects; see AttemptRemovals.
   void remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
+  /// Of all attempts of a job, in one namespace: deletes, and asks whether all is gone.
+  void remove_kept(const std::string& ns, const std::string& job, std::function<void(bool)> done);
   /// Deletes a pod without waiting for its node, unless it is another one by now.
   void force_away(const std::string& ns, const std::string& pod, const std::string& uid);
   /// All attempts that have Jobs, pods or a root, from the newest state.

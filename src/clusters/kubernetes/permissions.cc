@@ -13,7 +13,17 @@ namespace muster::clusters {
 namespace {
 
 enum class Where { Everywhere, Namespace };
-enum class What { All, Objects, EachKind, Hub, AppWrappers, WrappedKind, Crds };
+enum class What {
+  All,
+  Objects,
+  EachKind,
+  Hub,
+  AppWrappers,
+  WrappedKind,
+  TravelFrom,
+  TravelTo,
+  Crds
+};
 
 struct Rule {
   Where where;
@@ -80,6 +90,7 @@ const std::vector<Rule>& rules() {
               "for clients of MCAD before 1.35"),
       helpful(rule(ns, What::AppWrappers, "appwrappers/status.mcad.ibm.com", {"patch"}),
               "for clients of MCAD before 1.35"),
+      helpful(rule(ns, What::AppWrappers, "events", {"create"}), "with appwrappers.events"),
       helpful(rule(ns, What::AppWrappers, "quotasubtrees.quota.codeflare.dev", {"list", "watch"}),
               "with appwrappers.quota"),
       helpful(rule(ns, What::AppWrappers, "quotasubtrees.ibm.com", {"list", "watch"}),
@@ -95,6 +106,13 @@ const std::vector<Rule>& rules() {
                    ".admissionregistration.k8s.io",
                    {"get"}),
               "with appwrappers.creators"),
+      helpful(rule(all, What::TravelFrom, "namespaces", {"get"}),
+              "whose Secrets may travel, and how strict they are with pods"),
+      helpful(rule(ns, What::TravelFrom, "secrets configmaps", {"get"}), "that pods name"),
+      helpful(rule(all, What::TravelTo, "namespaces", {"create", "get"}),
+              "those that are missing are made"),
+      helpful(rule(ns, What::TravelTo, "secrets configmaps", {"create", "get", "update"}),
+              "that pods name"),
       rule(all, What::Crds, "customresourcedefinitions.apiextensions.k8s.io",
            {"create", "get", "patch"}),
   };
@@ -144,6 +162,10 @@ bool is_asked(const Rule& rule, const PermissionAsk& ask) {
       return ask.with_appwrappers;
     case What::WrappedKind:
       return ask.with_appwrappers && !ask.kinds.empty();
+    case What::TravelFrom:
+      return ask.with_travel && ask.with_appwrappers;
+    case What::TravelTo:
+      return ask.with_travel && !ask.with_appwrappers;
     case What::Crds:
       return ask.with_crds;
   }
@@ -248,6 +270,10 @@ std::string where_text(const Rule& rule) {
     case What::AppWrappers:
     case What::WrappedKind:
       return where + ", for AppWrappers";
+    case What::TravelFrom:
+      return where + ", of a hub whose AppWrappers run elsewhere";
+    case What::TravelTo:
+      return where + ", for AppWrappers of another cluster";
     case What::Crds:
       return where + ", to install definitions";
     case What::All:

@@ -30,6 +30,7 @@ struct PermissionAsk {
   bool with_objects = false;                 // lists of objects, also without further kinds
   bool with_hub = false;          // to find other clusters' kubeconfigs and profiles there
   bool with_appwrappers = false;  // to take the AppWrappers there as jobs
+  bool with_travel = false;       // AppWrappers come here from a hub, or with_appwrappers go away
   bool with_crds = false;         // to install definitions
 };
 

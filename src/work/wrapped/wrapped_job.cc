@@ -213,23 +213,45 @@ class JobMaker {
     return error;
   }
 
+  bool is_fit(const SelectableCluster& cluster) const {
+    const auto allows = [&](std::string_view ns) { return ns == "*" || ns == wrapper_.ns; };
+    return cluster.makes_objects &&
+           std::any_of(cluster.namespaces.begin(), cluster.namespaces.end(), allows);
+  }
+
   Status pin() {
     std::vector<std::string>& clusters = job_.spec.gang.clusters;
     clusters = wrapper_.pins.names;
-    if (!wrapper_.pins.has_selector()) return Ok{};
     std::vector<std::string> chosen;
     for (const SelectableCluster& one : options_.clusters) {
+      if (!is_fit(one)) {
+        job_.unfit_clusters.push_back(one.name);
+        continue;
+      }
       const bool is_named = clusters.empty() ||
                             std::find(clusters.begin(), clusters.end(), one.name) != clusters.end();
       if (is_named && model::matches(wrapper_.pins.selector, one.labels))
         chosen.push_back(one.name);
     }
-    if (chosen.empty()) {
-      return Error{Fault::Unavailable,
-                   "spec.schedulingSpec.clusterScheduling.clusterSelector: no cluster matches"};
+    if (wrapper_.pins.has_selector()) {
+      if (chosen.empty()) return no_cluster("clusterSelector", "no cluster matches");
+      clusters = std::move(chosen);
+      return Ok{};
     }
-    clusters = std::move(chosen);
+    const auto is_unfit = [&](const std::string& name) {
+      const auto& unfit = job_.unfit_clusters;
+      return std::find(unfit.begin(), unfit.end(), name) != unfit.end();
+    };
+    if (!clusters.empty() && std::all_of(clusters.begin(), clusters.end(), is_unfit))
+      return no_cluster("clusters",
+                        fmt::format("{} makes nothing in namespace {}; its `namespaces` in the "
+                                    "configuration say where it does",
+                                    clusters.front(), wrapper_.ns));
     return Ok{};
+  }
+  static Error no_cluster(std::string_view key, std::string_view why) {
+    return {Fault::Unavailable,
+            fmt::format("spec.schedulingSpec.clusterScheduling.{}: {}", key, why)};
   }
 
   void fill_spec() {

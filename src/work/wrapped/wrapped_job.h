@@ -17,10 +17,12 @@
 
 namespace muster::work {
 
-/// A cluster that a clusterSelector may choose.
+/// A cluster of the fleet, where an AppWrapper may run if it can.
 struct SelectableCluster {
-  std::string name;
-  model::Labels labels;
+  std::string name = {};
+  model::Labels labels = {};                    // by which a clusterSelector chooses
+  bool makes_objects = true;                    // false: it is no Kubernetes
+  std::vector<std::string> namespaces = {"*"};  // where jobs may be made; "*": everywhere
 };
 
 struct WrapOptions {
@@ -46,6 +48,7 @@ struct WrappedJob {
   model::JobSpec spec = {};  // without id and payload
   model::Command command = {};
   model::Labels labels = {};  // of the AppWrapper
+  std::vector<std::string> unfit_clusters = {};  // that make nothing in its namespace
   Totals totals = {};
   bool makes_pods = true;  // false: nothing in it does, and its one pod stands for none
   std::vector<std::string> warnings = {};  // those of the AppWrapper among them
@@ -55,7 +58,7 @@ struct WrappedJob {
 /// "template.spec.template".
 std::vector<PodSetPath> pod_sets_of(const WrappedItem& item);
 
-/// Fault::Invalid names the field; Fault::Unavailable: no cluster matches its selector now.
+/// Fault::Invalid names the field; Fault::Unavailable: no cluster that it may run in is there now.
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options);
 
 /// MCAD's count of what an item asks for: replicas of the object, not the parallelism of Jobs;

@@ -1,0 +1,109 @@
+// AppWrappers whose jobs run in other clusters than the hub: what AppWrapperHub does for them.
+#include <utility>
+
+#include "api/appwrapper/hub.h"
+
+namespace muster::api {
+
+namespace {
+
+constexpr Duration clusters_pause = seconds(5);
+
+}  // namespace
+
+void AppWrapperHub::make_travel_desks() {
+  copies_ = std::make_unique<WrapperCopies>(
+      *client_,
+      WrapperCopies::Parts{
+          .objects = parts_->objects,
+          .use_of = [this](const std::string& job) { return use_of(job); },
+          .on_stuck = [this](const std::string& job,
+                             const std::string& why) { set_stuck(job, why); },
+          .later = [this](std::function<void()> then) { answer(std::move(then)); },
+          .later_after =
+              [this](Duration wait, std::function<void()> then) {
+                answer_after(wait, std::move(then));
+              },
+          .say = parts_->say});
+  luggage_ = std::make_unique<LuggageDesk>(*client_, options_.travel);
+  events_told_ = std::make_unique<WrapperEvents>(*client_, options_.events);
+}
+
+/// Its AppWrapper is marked first: nothing is made elsewhere that its deletion does not find.
+void AppWrapperHub::depart(ports::Departure departure, Done done) {
+  answer([this, departure = std::move(departure), done = std::move(done)] {
+    const model::HubObject& hub = departure.hub;
+    const bool is_old = hub.api_version.starts_with("mcad.ibm.com/");
+    const WrapperKey key{is_old ? WrapperGroup::McadIbm : WrapperGroup::Workload, hub.ns, hub.name};
+    copies_->mark({departure.attempt.job, key, hub.uid}, departure.cluster,
+                  [this, departure, done](const Status& marked) {
+                    if (!marked) return done(marked.error());
+                    luggage_->pack(departure, done);
+                  });
+  });
+}
+
+WrapperCopies::Use AppWrapperHub::use_of(const std::string& job) const {
+  using Use = WrapperCopies::Use;
+  const auto at = records_.find(job);
+  if (at == records_.end()) return Use::None;
+  const Record& record = at->second;
+  const WrapperFacts& facts = record.facts;
+  const bool is_active = facts.row && model::is_active(facts.row->state);
+  if (!facts.is_deleting && !record.is_gone)
+    return is_active && facts.row->cluster == options_.cluster ? Use::None : Use::Needed;
+  const bool is_over = record.is_final || record.is_foreign || !facts.refusal.empty() ||
+                       (facts.row && model::is_final(facts.row->state));
+  return is_over ? Use::None : Use::Ending;
+}
+
+void AppWrapperHub::set_stuck(const std::string& job, const std::string& why) {
+  const auto at = records_.find(job);
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.facts.stuck = why;
+  if (record.is_final) {  // of its past only the store knows
+    auto row = parts_->store.job(job);
+    if (!row) return;
+    record.facts.row = std::move(*row);
+    record.is_final = false;
+  }
+  touch(record);
+}
+
+/// With the clusters that are joined now.
+work::WrapOptions AppWrapperHub::wrap_options() const {
+  work::WrapOptions options = options_.wrap;
+  options.clusters = parts_->clusters();
+  return options;
+}
+
+/// None that it may run in is joined now. One may join, or be configured otherwise.
+void AppWrapperHub::wait_for_clusters(Record& record, const WrapperChange& change,
+                                      const std::string& why) {
+  record.facts.wait = WrapperWait{WrapperWait::Kind::NoCluster, why, std::nullopt};
+  unplaced_[record.job] = change;
+  touch(record);
+  if (std::exchange(awaits_clusters_, true)) return;
+  answer_after(clusters_pause, [this] {
+    awaits_clusters_ = false;
+    place_unplaced();
+  });
+}
+
+void AppWrapperHub::place_unplaced() {
+  const Time now = parts_->clock();
+  for (const auto& [job, change] : std::exchange(unplaced_, {})) {
+    const auto at = records_.find(job);
+    if (at == records_.end()) continue;
+    at->second.facts.wait.reset();
+    take_over(at->second, change, now);
+  }
+}
+
+void AppWrapperHub::tell_events(const std::string& job) {
+  const Record& record = records_.at(job);
+  events_told_->tell(job, record.key, record.uid, record.facts, parts_->clock());
+}
+
+}  // namespace muster::api
