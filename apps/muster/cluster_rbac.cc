@@ -77,9 +77,10 @@ void add_cluster_rbac(CLI::App& app) {
                     "to find kubeconfigs in Secrets, and ClusterProfiles, in the namespace");
   command->add_flag("--appwrappers", options->ask.with_appwrappers,
                     "to take its AppWrappers as jobs; --kinds are what they may wrap");
-  command->add_flag("--travel", options->ask.with_travel,
-                    "for AppWrappers of another cluster that run here, with --appwrappers for those "
-                    "of this one that run elsewhere: their namespaces, Secrets and ConfigMaps");
+  command->add_flag(
+      "--travel", options->ask.with_travel,
+      "for AppWrappers of another cluster that run here, with --appwrappers for those "
+      "of this one that run elsewhere: their namespaces, Secrets and ConfigMaps");
   command->add_flag("--crds", options->ask.with_crds, "to install definitions of kinds");
   command->add_option("-o,--output", options->format, "yaml, or json: one object of kind List")
       ->check(CLI::IsMember({"yaml", "json"}))

@@ -19,17 +19,19 @@ std::string named_by(const std::string& yaml) {
   if (!list) return list.error().message;
   std::string text;
   for (const model::NamedObject& one : named_objects(*list))
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", to_text(one),
-                        one.is_optional ? "?" : "");
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", to_text(one), one.is_optional ? "?" : "");
   return text;
 }
 
 std::string pod_of(const std::string& spec) {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]" +
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: "
+         "i}]" +
          (spec.empty() ? "}" : ", " + spec + "}");
 }
 std::string pod_with_container(const std::string& fields) {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i, " +
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: "
+         "i, " +
          fields + "}]}";
 }
 
@@ -61,8 +63,9 @@ TEST(NamedObjects, OneThatIsNeededSomewhereIsNotOptional) {
 }
 
 TEST(NamedObjects, WhatTheListMakesItselfIsNotNamed) {
-  const std::string pod = pod_of("volumes: [{name: v, secret: {secretName: s}}, "
-                                 "{name: w, configMap: {name: m}}]");
+  const std::string pod = pod_of(
+      "volumes: [{name: v, secret: {secretName: s}}, "
+      "{name: w, configMap: {name: m}}]");
   EXPECT_EQ(named_by(pod + "\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"),
             "ConfigMap m");
 }
@@ -75,7 +78,10 @@ metadata: {name: r}
 spec:
   headGroupSpec:
     rayStartParams: {}
-    template: {spec: {containers: [{name: h, image: i}], volumes: [{name: v, secret: {secretName: head}}]}}
+    template:
+      spec:
+        containers: [{name: h, image: i}]
+        volumes: [{name: v, secret: {secretName: head}}]
   workerGroupSpecs:
   - groupName: g
     replicas: 1
@@ -85,7 +91,12 @@ spec:
 apiVersion: batch/v1
 kind: Job
 metadata: {name: j}
-spec: {template: {spec: {restartPolicy: Never, imagePullSecrets: [{name: pull}], containers: [{name: c, image: i}]}}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      imagePullSecrets: [{name: pull}]
+      containers: [{name: c, image: i}]
 )"),
             "Secret head, Secret pull?, ConfigMap work");
 }

@@ -19,7 +19,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,15 +68,6 @@ class Cluster {
   /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
   /// after this.
   virtual void leave() {}
-  /// Deletes whatever attempts of a job made in a namespace, when the job is over and left it there
-  /// (model::ObjectCare::keep_ended); `done` hears, on any thread, whether all of it is gone. False
-  /// also when it cannot be asked. From any thread; kinds that keep nothing have nothing there.
-  virtual void remove_kept(const std::string& ns, const std::string& job,
-                           std::function<void(bool is_gone)> done) {
-    (void)ns;
-    (void)job;
-    done(true);
-  }
 };
 
 }  // namespace muster::ports

@@ -60,8 +60,7 @@ std::vector<work::SelectableCluster> selectable_clusters(const config::Config& c
         one.namespaces.push_back(*pool.kube_namespace);
     }
     // What AppWrappers of the hub wrap is made where they stand.
-    if (config.appwrappers && config.appwrappers->cluster == cluster.name)
-      one.namespaces = {"*"};
+    if (config.appwrappers && config.appwrappers->cluster == cluster.name) one.namespaces = {"*"};
   }
   return all;
 }

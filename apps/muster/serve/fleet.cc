@@ -84,7 +84,8 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
     {
       const std::lock_guard lock(asked_mutex_);
       asked_[cluster.name] = {opened.cluster.get(),
-                              dynamic_cast<ports::PodCommands*>(opened.cluster.get())};
+                              dynamic_cast<ports::PodCommands*>(opened.cluster.get()),
+                              dynamic_cast<ports::KeepsObjects*>(opened.cluster.get())};
     }
     if (known != clusters_.end()) replaced_.push_back(std::move(known->second.cluster));
     clusters_[cluster.name] = std::move(opened);
@@ -155,7 +156,8 @@ void Fleet::remove(const std::string& cluster, const std::string& ns, const std:
   const std::lock_guard lock(asked_mutex_);
   const auto it = asked_.find(cluster);
   if (it == asked_.end() || !it->second.cluster->problem().empty()) return done(false);
-  it->second.cluster->remove_kept(ns, job, std::move(done));
+  if (it->second.keeper == nullptr) return done(true);
+  it->second.keeper->remove_kept(ns, job, std::move(done));
 }
 
 Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& config,
@@ -220,9 +222,8 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.objects.server = self_.server;
   options.objects.epoch = self_.epoch;
   auto opened = clusters::KubernetesCluster::open(
-      std::move(options),
-      {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes, ports_.sights,
-       ports_.departures});
+      std::move(options), {ports_.inbox, ports_.payloads, ports_.logs, &ports_.notes, ports_.sights,
+                           ports_.departures});
   if (!opened) return absent(opened.error());
   return std::move(*opened);
 }

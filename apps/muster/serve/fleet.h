@@ -94,6 +94,7 @@ class Fleet : public ports::KeptObjects {
   struct Asked {
     ports::Cluster* cluster;
     ports::PodCommands* commands;  // null: it runs none
+    ports::KeepsObjects* keeper;   // null: it keeps none
   };
   std::map<std::string, Asked> asked_;
 };

@@ -90,10 +90,10 @@ Status Server::start() {
   selectable_ = selectable_clusters(everything());
   const auto identity = store_->identity();
   if (!identity) return identity.error();
-  fleet_ = std::make_unique<Fleet>(
-      data_dir_, Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
-      Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_, appwrappers_.get(),
-                   appwrappers_.get()});
+  fleet_ = std::make_unique<Fleet>(data_dir_,
+                                   Fleet::Self{*identity, std::to_string(loaded_.ms), descriptors},
+                                   Fleet::Ports{runner_->inbox(), *payloads_, *log_sink_, *notes_,
+                                                appwrappers_.get(), appwrappers_.get()});
   const config::Config first = everything();
   if (Status status = fleet_->open(first, accesses_of(first)); !status) return status;
   const Status begun = runner_->start(

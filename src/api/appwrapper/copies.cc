@@ -113,10 +113,9 @@ void WrapperCopies::ask_mark(const std::shared_ptr<Marking>& marking) {
   ++marking->tries;
   client_.send_later(
       get_of(marking->whose), [this, marking](const kube::Reply<json::value>& found) {
-        const bool is_gone = found ? kube::uid_of(*found) != marking->whose.uid
-                                   : found.error().is_not_found();
-        if (is_gone)
-          return end_mark(marking, Error{Fault::NotFound, "its AppWrapper was deleted"});
+        const bool is_gone =
+            found ? kube::uid_of(*found) != marking->whose.uid : found.error().is_not_found();
+        if (is_gone) return end_mark(marking, Error{Fault::NotFound, "its AppWrapper was deleted"});
         if (!found) return end_mark(marking, found.error().to_error());
         if (is_deleting(*found))
           return end_mark(marking, Error{Fault::Conflict, "its AppWrapper is being deleted"});
@@ -125,16 +124,18 @@ void WrapperCopies::ask_mark(const std::shared_ptr<Marking>& marking) {
 }
 
 void WrapperCopies::put_mark(const std::shared_ptr<Marking>& marking, const json::value& object) {
-  client_.send_later(
-      patch_of(marking->whose, mark_patch(object, marking->cluster)),
-      [this, marking](const kube::Reply<json::value>& put) {
-        if (put) return end_mark(marking, Ok{});
-        // Somebody wrote at the same time, or it went: both show when it is read again.
-        const bool is_stale = put.error().is_conflict() || put.error().is_not_found();
-        if (is_stale && marking->tries < tries_most) return ask_mark(marking);
-        if (is_stale) return end_mark(marking, Error{Fault::Unavailable, put.error().message});
-        end_mark(marking, put.error().to_error());
-      });
+  client_.send_later(patch_of(marking->whose, mark_patch(object, marking->cluster)),
+                     [this, marking](const kube::Reply<json::value>& put) {
+                       if (put) return end_mark(marking, Ok{});
+                       // Somebody wrote at the same time, or it went: both show when it is read
+                       // again.
+                       const bool is_stale =
+                           put.error().is_conflict() || put.error().is_not_found();
+                       if (is_stale && marking->tries < tries_most) return ask_mark(marking);
+                       if (is_stale)
+                         return end_mark(marking, Error{Fault::Unavailable, put.error().message});
+                       end_mark(marking, put.error().to_error());
+                     });
 }
 
 void WrapperCopies::end_mark(const std::shared_ptr<Marking>& marking, const Status& status) {
@@ -206,7 +207,8 @@ void WrapperCopies::removed(const std::string& job, const std::string& cluster, 
     return step(job);
   }
   if (++entry.looks >= looks_quiet)
-    tell(entry, fmt::format("what is there of it in cluster {} is deleted and does not go", cluster));
+    tell(entry,
+         fmt::format("what is there of it in cluster {} is deleted and does not go", cluster));
   look_again(entry, gone_pause);
 }
 
@@ -217,8 +219,7 @@ void WrapperCopies::unmark(const std::string& job) {
     parts_.later([this, job, status] { unmarked(job, status); });
   };
   client_.send_later(get_of(whose), [this, whose, end](const kube::Reply<json::value>& found) {
-    const bool is_gone =
-        found ? kube::uid_of(*found) != whose.uid : found.error().is_not_found();
+    const bool is_gone = found ? kube::uid_of(*found) != whose.uid : found.error().is_not_found();
     if (is_gone) return end(Ok{});
     if (!found) return end(found.error().to_error());
     client_.send_later(patch_of(whose, unmark_patch(*found)),

@@ -527,7 +527,7 @@ void AppWrapperHub::lose(const WrapperChange& change) {
   Record& record = at->second;
   record.is_gone = true;
   set_ask(record, Time::never());
-  copies_->let_go(record.job);  // somebody took its finalizer off
+  copies_->let_go(record.job);       // somebody took its finalizer off
   if (record.is_submitting) return;  // it is cancelled when it is in the books
   if (!record.facts.row || model::is_final(record.facts.row->state)) return forget(at);
   cancel(record.job);

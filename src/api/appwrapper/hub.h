@@ -8,9 +8,9 @@
 // made into a job and forgotten.
 //
 // Thread contract: start and stop from one thread; published() from the loop's, seen() and depart()
-// from the clusters', which only queue. One thread of its own does everything else and waits for nobody, but
-// for the definitions if it is to install them. It must outlive the submitter, the loop and the
-// clusters.
+// from the clusters', which only queue. One thread of its own does everything else and waits for
+// nobody, but for the definitions if it is to install them. It must outlive the submitter, the loop
+// and the clusters.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -89,8 +89,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     Submitter& submitter;
     control::Requests& requests;
     control::Reads& reads;
-    ports::Adopter& adopter;      // of the hub
-    ports::KeptObjects& objects;  // of all clusters
+    ports::Adopter& adopter;                                         // of the hub
+    ports::KeptObjects& objects;                                     // of all clusters
     std::function<std::vector<work::SelectableCluster>()> clusters;  // that are joined now
     std::function<Time()> clock;
     std::function<void(const std::string&)> say;  // a line for the server's log

@@ -14,19 +14,21 @@ constexpr Duration clusters_pause = seconds(5);
 void AppWrapperHub::make_travel_desks() {
   copies_ = std::make_unique<WrapperCopies>(
       *client_,
-      WrapperCopies::Parts{
-          .objects = parts_->objects,
-          .use_of = [this](const std::string& job) { return use_of(job); },
-          .on_stuck = [this](const std::string& job,
-                             const std::string& why) { set_stuck(job, why); },
-          .later = [this](std::function<void()> then) { answer(std::move(then)); },
-          .later_after =
-              [this](Duration wait, std::function<void()> then) {
-                answer_after(wait, std::move(then));
-              },
-          .say = parts_->say});
+      WrapperCopies::Parts{.objects = parts_->objects,
+                           .use_of = [this](const std::string& job) { return use_of(job); },
+                           .on_stuck = [this](const std::string& job,
+                                              const std::string& why) { set_stuck(job, why); },
+                           .later = [this](std::function<void()> then) { answer(std::move(then)); },
+                           .later_after =
+                               [this](Duration wait, std::function<void()> then) {
+                                 answer_after(wait, std::move(then));
+                               },
+                           .say = parts_->say});
   luggage_ = std::make_unique<LuggageDesk>(*client_, options_.travel);
-  events_told_ = std::make_unique<WrapperEvents>(*client_, options_.events);
+  events_told_ =
+      std::make_unique<WrapperEvents>(options_.events, [this](const kube::ApiRequest& request) {
+        client_->send_later(request, [](const kube::Reply<boost::json::value>&) {});
+      });
 }
 
 /// Its AppWrapper is marked first: nothing is made elsewhere that its deletion does not find.

@@ -91,8 +91,7 @@ void LuggageDesk::take_next(const std::shared_ptr<Packing>& packing) {
   while (packing->next < packing->departure.named.size()) {
     const model::NamedObject& what = packing->departure.named[packing->next++];
     const bool is_secret = what.kind == model::NamedObject::Kind::Secret;
-    if (is_secret ? packing->has_secrets : options_.takes_config_maps)
-      return read(packing, what);
+    if (is_secret ? packing->has_secrets : options_.takes_config_maps) return read(packing, what);
     packing->luggage.left.emplace_back(
         what, is_secret ? packing->why_no_secrets : "the configuration lets no ConfigMaps travel");
   }

@@ -407,6 +407,27 @@ TEST(StatusV1beta2, OneThatIsDeletedIsTerminating) {
   EXPECT_EQ(text(story.write(), "phase"), "Terminating");
 }
 
+TEST(Status, OneThatIsDeletedAndStaysSaysWhyInBothVersions) {
+  Story old;
+  old.placed();
+  old.made(2);
+  old.facts.row->state = JobState::Succeeded;
+  old.write();
+  old.facts.is_deleting = true;
+  old.facts.stuck = "cluster west cannot be reached";
+  EXPECT_EQ(text(old.write(), "state"), "Completed");
+  EXPECT_EQ(message(old.status, "Waiting", "CopiesRemain"), "cluster west cannot be reached");
+  EXPECT_EQ(kube::text_at(json::value(old.status), {"muster", "reason"}), "CopiesRemain");
+
+  Story story;
+  story.is_v1beta2 = true;
+  story.facts.is_deleting = true;
+  story.facts.stuck = "cluster west cannot be reached";
+  EXPECT_EQ(text(story.write(), "phase"), "Terminating");
+  EXPECT_EQ(message(story.status, "DeletingResources", "CopiesRemain"),
+            "cluster west cannot be reached");
+}
+
 TEST(MergePatch, TurnsOneStatusIntoTheOther) {
   const json::object from = {{"a", 1}, {"b", {{"c", 1}, {"d", 2}}}, {"e", {1, 2}}};
   const json::object to = {{"b", {{"d", 3}}}, {"e", {1, 2}}, {"f", true}};

@@ -46,7 +46,7 @@ class StatusWriter {
     std::function<Time()> clock;
     /// Of a job; none: it is not to be written any more.
     std::function<std::optional<StatusSource>(const std::string& job)> source;
-    std::function<void(std::function<void()>)> later;  // on the hub's thread
+    std::function<void(std::function<void()>)> later;      // on the hub's thread
     std::function<void(const std::string& job)> on_write;  // it has changed enough to be written
     std::function<void(const std::string&)> say;
   };

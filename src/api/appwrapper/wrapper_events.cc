@@ -9,7 +9,6 @@
 #include "api/appwrapper/status_fields.h"
 #include "base/hash.h"
 #include "kube/json.h"
-#include "kube/requests.h"
 #include "kube/timestamp.h"
 
 namespace muster::api {
@@ -80,8 +79,8 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
   if (!is_out) add_waiting(facts, steps);
   const bool was_made = is_out && facts.is_made();
   if (was_made)
-    steps.push_back(step("Dispatched", fmt::format("to cluster {}, attempt {}", row.cluster,
-                                                   row.attempt),
+    steps.push_back(step("Dispatched",
+                         fmt::format("to cluster {}, attempt {}", row.cluster, row.attempt),
                          row.attempt));
   if (row.state == JobState::Running && facts.is_seen() && facts.sight.pods.running > 0)
     steps.push_back(
@@ -136,7 +135,10 @@ void WrapperEvents::tell(const std::string& job, const WrapperKey& key, const st
     if (!may_write(now)) return;
     if (told_.size() >= told_most) told_.clear();  // what is told again has the same name
     told_[job].insert(step.key);
-    write(key, uid, step, now);
+    kube::ApiRequest request =
+        kube::create_request(kube::resources::events(), key.ns, event_of(key, uid, step, now));
+    request.may_retry = false;
+    send_(request);
   }
 }
 
@@ -147,14 +149,6 @@ bool WrapperEvents::may_write(Time now) {
   if (tokens_ < 1) return false;
   tokens_ -= 1;
   return true;
-}
-
-void WrapperEvents::write(const WrapperKey& key, const std::string& uid, const WrapperStep& step,
-                          Time now) {
-  kube::ApiRequest request = kube::create_request(kube::resources::events(), key.ns,
-                                                  event_of(key, uid, step, now));
-  request.may_retry = false;
-  client_.send_later(request, [](const kube::Reply<json::value>&) {});
 }
 
 }  // namespace muster::api

@@ -8,16 +8,17 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/appwrapper/facts.h"
 #include "api/appwrapper/wrapper_watch.h"
 #include "base/time.h"
-#include "kube/client.h"
+#include "kube/requests.h"
 
 namespace muster::api {
 
@@ -40,7 +41,9 @@ boost::json::value event_of(const WrapperKey& key, const std::string& uid, const
 
 class WrapperEvents {
  public:
-  WrapperEvents(kube::Client& client, EventTelling telling) : client_(client), telling_(telling) {}
+  /// To be sent; what comes of it is nobody's business.
+  using Send = std::function<void(const kube::ApiRequest&)>;
+  WrapperEvents(EventTelling telling, Send send) : telling_(telling), send_(std::move(send)) {}
 
   void tell(const std::string& job, const WrapperKey& key, const std::string& uid,
             const WrapperFacts& facts, Time now);
@@ -48,10 +51,9 @@ class WrapperEvents {
 
  private:
   bool may_write(Time now);
-  void write(const WrapperKey& key, const std::string& uid, const WrapperStep& step, Time now);
 
-  kube::Client& client_;
   const EventTelling telling_;
+  const Send send_;
   std::map<std::string, std::set<std::string>> told_;  // by job: keys of steps
   double tokens_ = 0;
   Time counted_at_{0};

@@ -96,5 +96,18 @@ TEST(AttemptRemovals, WithoutAnAnswerNothingIsGone) {
   EXPECT_FALSE(gone.get_future().get());
 }
 
+TEST(AttemptRemovals, AttemptZeroIsAllThatAnyServerMadeForTheJob) {
+  ScriptedServer server;
+  const auto client = make_client(server.access());
+  AttemptRemovals removals(*client, "s1");
+  for (int i = 0; i < 4; ++i) server.then(200, nothing);
+  std::promise<bool> done;
+  removals.remove("ns", {"a", 0}, [&](bool is_taken) { done.set_value(is_taken); });
+  EXPECT_TRUE(done.get_future().get());
+  EXPECT_THAT(server.asked()[0], HasSubstr("in%20%28a%29"));
+  EXPECT_THAT(server.asked()[0], ::testing::Not(HasSubstr("muster.dev%2Fattempt")));
+  EXPECT_THAT(server.asked()[0], ::testing::Not(HasSubstr("muster.dev%2Fserver")));
+}
+
 }  // namespace
 }  // namespace muster::clusters

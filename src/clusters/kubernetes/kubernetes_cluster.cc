@@ -129,6 +129,10 @@ void KubernetesCluster::watch_namespace(const std::string& ns) {
 }
 
 KubernetesCluster::~KubernetesCluster() {
+  {
+    const std::lock_guard lock(door_->mutex);
+    door_->is_open = false;
+  }
   wishes_.end();
   if (thread_.joinable()) thread_.join();
   logs_.reset();
@@ -505,21 +509,23 @@ void KubernetesCluster::depart(const ports::Attempt& attempt, const model::HubOb
                                ListedObjects listed, const OnMade& done) {
   auto list = std::make_shared<ListedObjects>(std::move(listed));
   ports::Departure departure{attempt, options_.name, hub, list->named};
-  ports_.departures->depart(
-      std::move(departure), [this, attempt, list, done](const Result<ports::Luggage>& luggage) {
-        if (!luggage) {
-          const bool is_open = luggage.error().fault == Fault::Unavailable;
-          const auto how = is_open ? AttemptBook::Making::Unavailable : AttemptBook::Making::NotNow;
-          return done({how, luggage.error().message});
-        }
-        list->luggage = *luggage;
-        answer([this, attempt, list, done] {
-          for (const auto& [what, why] : list->luggage.left)
-            note(attempt, {to_text(what), "it stays in the hub: " + why}, wall_now());
-          ++promised_;
-          writer_->make(std::move(*list), done);
-        });
-      });
+  ports_.departures->depart(std::move(departure), [this, door = door_, attempt, list,
+                                                   done](const Result<ports::Luggage>& luggage) {
+    const std::lock_guard lock(door->mutex);
+    if (!door->is_open) return;
+    if (!luggage) {
+      const bool is_open = luggage.error().fault == Fault::Unavailable;
+      const auto how = is_open ? AttemptBook::Making::Unavailable : AttemptBook::Making::NotNow;
+      return done({how, luggage.error().message});
+    }
+    list->luggage = *luggage;
+    answer([this, attempt, list, done] {
+      for (const auto& [what, why] : list->luggage.left)
+        note(attempt, {to_text(what), "it stays in the hub: " + why}, wall_now());
+      ++promised_;
+      writer_->make(std::move(*list), done);
+    });
+  });
 }
 
 void KubernetesCluster::note(const ports::Attempt& attempt, const LuggageNote& note, Time now) {

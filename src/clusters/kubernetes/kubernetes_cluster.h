@@ -46,6 +46,7 @@
 #include "ports/cluster.h"
 #include "ports/departures.h"
 #include "ports/inbox.h"
+#include "ports/kept_objects.h"
 #include "ports/log_sink.h"
 #include "ports/payloads.h"
 #include "ports/pod_commands.h"
@@ -73,14 +74,16 @@ struct KubernetesOptions {
   std::size_t queue_most = 65536;      // actions; more are dropped and handed over again later
 };
 
-class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
+class KubernetesCluster : public ports::Cluster,
+                          public ports::PodCommands,
+                          public ports::KeepsObjects {
  public:
   struct Ports {
     ports::Inbox& inbox;
     ports::Payloads& payloads;
     ports::LogSink& logs;
-    ports::PodNotes* notes = nullptr;        // null: nobody wants them
-    ports::AttemptSights* sights = nullptr;  // likewise; of jobs that stand for a hub object
+    ports::PodNotes* notes = nullptr;         // null: nobody wants them
+    ports::AttemptSights* sights = nullptr;   // likewise; of jobs that stand for a hub object
     ports::Departures* departures = nullptr;  // null: nobody has to know that such jobs are made
   };
   /// Does not wait for the cluster: one that cannot be reached is opened and says so.
@@ -151,6 +154,12 @@ class KubernetesCluster : public ports::Cluster, public ports::PodCommands {
   const KubernetesOptions options_;
   Ports ports_;
   Wishes wishes_;
+  /// For answers of the hub, which may come when the cluster is no more.
+  struct Door {
+    std::mutex mutex;
+    bool is_open = true;  // guarded by mutex
+  };
+  const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   mutable std::mutex mutex_;
   std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
   std::string identity_;

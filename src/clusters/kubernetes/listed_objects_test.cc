@@ -275,6 +275,22 @@ TEST(ListedObjects, AHubObjectOwnsTheRootInItsOwnClusterAndNamespace) {
       << "an owner in another namespace is one that is not there";
 }
 
+TEST(ListedObjects, OnlyAListFromAnotherClusterSaysWhatItsPodsName) {
+  const ports::Action action{ports::Verb::Create, {"j7", 2}, "c", {{0, "n1", "", 0, 0}}};
+  model::Command command = command_of(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: train}, spec: {template: {spec: "
+      "{containers: [{name: a, envFrom: [{secretRef: {name: s}}]}]}}}}");
+  command.hub = model::HubObject{"east", "v1", "AppWrapper", "team", "aw", "u-9"};
+  ObjectOptions options = in_team();
+  options.pod.pull_secrets = {"of-this-cluster"};
+  options.cluster = "west";
+  const auto away = listed_objects(action, command, options);
+  ASSERT_EQ(away->named.size(), 1U) << "what this cluster adds is here";
+  EXPECT_EQ(to_text(away->named[0]), "Secret s");
+  options.cluster = "east";
+  EXPECT_TRUE(listed_objects(action, command, options)->named.empty());
+}
+
 TEST(ListedObjects, ObjectsThatSayWhenTheyAreDoneAreWorkloadsToo) {
   const ListedObjects listed = made(R"(
 apiVersion: v1

@@ -90,28 +90,27 @@ class Carrying : public std::enable_shared_from_this<Carrying> {
   /// The hub has none of that name. It may have been made here by hand.
   void look_for() {
     if (piece().what.is_optional) return next();
-    client_.send_later(
-        kube::get_request(resource_of(piece().what), ns(), piece().what.name),
-        [self = shared_from_this()](const Reply<json::value>& there) {
-          if (there || there.error().is_forbidden()) return self->next();
-          if (!there.error().is_not_found()) return self->done_(there.error());
-          kube::ApiError missing = there.error();
-          missing.message = fmt::format("{}, which its pods name, is neither in namespace {} of "
-                                        "the hub nor in that of this cluster",
-                                        to_text(self->piece().what), self->ns());
-          self->done_(std::move(missing));
-        });
+    client_.send_later(kube::get_request(resource_of(piece().what), ns(), piece().what.name),
+                       [self = shared_from_this()](const Reply<json::value>& there) {
+                         if (there || there.error().is_forbidden()) return self->next();
+                         if (!there.error().is_not_found()) return self->done_(there.error());
+                         kube::ApiError missing = there.error();
+                         missing.message = fmt::format(
+                             "{}, which its pods name, is neither in namespace {} of "
+                             "the hub nor in that of this cluster",
+                             to_text(self->piece().what), self->ns());
+                         self->done_(std::move(missing));
+                       });
   }
 
   void create() {
-    client_.send_later(
-        kube::create_request(resource_of(piece().what), ns(), object_,
-                             {.field_manager = field_manager}),
-        [self = shared_from_this()](const Reply<json::value>& made) {
-          if (made) return self->next();
-          if (!made.error().is_already_exists()) return self->done_(made.error());
-          self->meet();
-        });
+    client_.send_later(kube::create_request(resource_of(piece().what), ns(), object_,
+                                            {.field_manager = field_manager}),
+                       [self = shared_from_this()](const Reply<json::value>& made) {
+                         if (made) return self->next();
+                         if (!made.error().is_already_exists()) return self->done_(made.error());
+                         self->meet();
+                       });
   }
 
   void meet() {
@@ -121,8 +120,9 @@ class Carrying : public std::enable_shared_from_this<Carrying> {
           if (!there && there.error().is_not_found()) return self->try_again(there.error());
           if (!there && !there.error().is_forbidden()) return self->done_(there.error());
           if (!there || !is_ours(*there, self->object_))
-            return self->note("there is one already that is not Muster's: it is left as it is, and "
-                              "used instead of the hub's");
+            return self->note(
+                "there is one already that is not Muster's: it is left as it is, and "
+                "used instead of the hub's");
           if (is_up_to_date(*there, self->object_, self->root_)) return self->next();
           self->renew(*there);
         });

@@ -92,6 +92,21 @@ TEST(Permissions, EveryNamespaceThatJobsMayNameIsAskedForAndGranted) {
   EXPECT_FALSE(asked(all).contains("get secrets"));
 }
 
+TEST(Permissions, WhoSendsAppWrappersAwayReadsAndWhoTakesThemMakes) {
+  PermissionAsk hub{.ns = "team", .with_appwrappers = true, .with_travel = true};
+  EXPECT_EQ(granted(rbac_manifest(hub, {})), asked(hub));
+  EXPECT_TRUE(asked(hub).contains("get secrets in namespace team"));
+  EXPECT_FALSE(asked(hub).contains("update secrets in namespace team"));
+  EXPECT_FALSE(asked(hub).contains("create namespaces"));
+  PermissionAsk other{.ns = "team", .namespaces = {"*"}, .with_objects = true, .with_travel = true};
+  EXPECT_EQ(granted(rbac_manifest(other, {})), asked(other));
+  EXPECT_TRUE(asked(other).contains("update secrets"));
+  EXPECT_TRUE(asked(other).contains("create namespaces"));
+  EXPECT_FALSE(asked({.ns = "team", .with_appwrappers = true})
+                   .contains("get secrets in namespace "
+                             "team"));
+}
+
 TEST(Permissions, NothingIsGrantedWithAStar) {
   PermissionAsk all{.with_objects = true, .with_hub = true, .with_crds = true};
   EXPECT_THAT(rbac_manifest(all, {}), Not(HasSubstr("*")));

@@ -47,7 +47,7 @@ struct Totals {
 struct WrappedJob {
   model::JobSpec spec = {};  // without id and payload
   model::Command command = {};
-  model::Labels labels = {};  // of the AppWrapper
+  model::Labels labels = {};                     // of the AppWrapper
   std::vector<std::string> unfit_clusters = {};  // that make nothing in its namespace
   Totals totals = {};
   bool makes_pods = true;  // false: nothing in it does, and its one pod stands for none

@@ -403,6 +403,30 @@ TEST(WrappedJob, PinsAndSelectorsChooseClusters) {
   EXPECT_EQ(none.error().fault, Fault::Unavailable);
 }
 
+TEST(WrappedJob, RunsOnlyInClustersThatMakeObjectsInItsNamespace) {
+  WrapOptions options = usual();
+  options.clusters = {{"hub", {}, true, {"*"}},
+                      {"here", {{"gpu", "h100"}}, false, {"*"}},
+                      {"near", {{"gpu", "h100"}}, true, {"other", "team"}},
+                      {"far", {{"gpu", "h100"}}, true, {"other"}}};
+  const auto of = [&](std::string_view scheduling) {
+    return wrap(
+        old_one(job_item(), fmt::format("schedulingSpec: {{clusterScheduling: {}}}", scheduling)),
+        options);
+  };
+  const auto any = of("{}");
+  ASSERT_TRUE(any.ok());
+  EXPECT_THAT(any->unfit_clusters, ElementsAre("here", "far"));
+  EXPECT_THAT(any->spec.gang.clusters, IsEmpty());
+  EXPECT_THAT(of("{clusterSelector: {matchLabels: {gpu: h100}}}")->spec.gang.clusters,
+              ElementsAre("near"));
+  EXPECT_TRUE(of("{clusters: [{name: far}, {name: near}]}").ok());
+  const auto none = of("{clusters: [{name: far}]}");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().fault, Fault::Unavailable) << "its configuration may change";
+  EXPECT_THAT(none.error().message, HasSubstr("far makes nothing in namespace team"));
+}
+
 TEST(WrappedJob, APriorityBeyondTheLimitBecomesTheLimitAndIsTold) {
   const WrappedJob job = good(old_one(job_item(), "priority: -2000000000"));
   EXPECT_EQ(job.spec.priority, model::priority_min);
