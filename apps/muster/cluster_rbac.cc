@@ -26,12 +26,12 @@ struct RbacOptions {
 
 void print_manifest(RbacOptions options) {
   for (const std::string& name : options.kinds) {
-    const auto kind = clusters::kind_rule(name);
-    if (!kind) {
-      fmt::print(stderr, "muster: {}\n", kind.error().message);
+    const auto kinds = clusters::kind_rules(name);
+    if (!kinds) {
+      fmt::print(stderr, "muster: {}\n", kinds.error().message);
       throw CLI::RuntimeError(2);
     }
-    options.ask.kinds.push_back(*kind);
+    options.ask.kinds.insert(options.ask.kinds.end(), kinds->begin(), kinds->end());
   }
   const std::string yaml = clusters::rbac_manifest(options.ask, options.subject);
   if (options.format == "yaml") {

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
+#include "manifest/kinds.h"
 
 namespace muster::clusters {
 
@@ -118,31 +118,6 @@ const std::vector<Rule>& rules() {
   };
   return table;
 }
-
-struct Known {
-  std::string_view kind;
-  std::string_view group;
-  std::string_view plural;
-};
-constexpr std::array<Known, 17> known_kinds = {{
-    {"Pod", "", "pods"},
-    {"ReplicationController", "", "replicationcontrollers"},
-    {"Job", "batch", "jobs"},
-    {"Deployment", "apps", "deployments"},
-    {"StatefulSet", "apps", "statefulsets"},
-    {"ReplicaSet", "apps", "replicasets"},
-    {"JobSet", "jobset.x-k8s.io", "jobsets"},
-    {"RayCluster", "ray.io", "rayclusters"},
-    {"RayJob", "ray.io", "rayjobs"},
-    {"RayService", "ray.io", "rayservices"},
-    {"PyTorchJob", "kubeflow.org", "pytorchjobs"},
-    {"TFJob", "kubeflow.org", "tfjobs"},
-    {"MPIJob", "kubeflow.org", "mpijobs"},
-    {"XGBoostJob", "kubeflow.org", "xgboostjobs"},
-    {"PaddleJob", "kubeflow.org", "paddlejobs"},
-    {"JAXJob", "kubeflow.org", "jaxjobs"},
-    {"LeaderWorkerSet", "leaderworkerset.x-k8s.io", "leaderworkersets"},
-}};
 
 bool is_of_kinds(const Rule& rule) {
   return rule.what == What::EachKind || rule.what == What::WrappedKind;
@@ -284,15 +259,20 @@ std::string where_text(const Rule& rule) {
 
 }  // namespace
 
-Result<KindRule> kind_rule(std::string_view name) {
-  for (const Known& known : known_kinds) {
-    if (known.kind == name) return KindRule{std::string(known.group), std::string(known.plural)};
-  }
-  const std::size_t dot = name.find('.');
-  if (dot != std::string_view::npos && dot > 0 && dot + 1 < name.size())
-    return KindRule{std::string(name.substr(dot + 1)), std::string(name.substr(0, dot))};
+Result<std::vector<KindRule>> kind_rules(std::string_view name) {
+  std::vector<KindRule> found;
   std::vector<std::string_view> words;
-  for (const Known& known : known_kinds) words.push_back(known.kind);
+  for (const manifest::KnownKind& known : manifest::known_kinds()) {
+    if (known.kind == name || manifest::kind_text(known.group, known.kind) == name)
+      found.push_back({std::string(known.group), std::string(known.plural)});
+    if (words.empty() || words.back() != known.kind) words.push_back(known.kind);
+  }
+  if (!found.empty()) return found;
+  const std::size_t dot = name.find('.');
+  const bool is_plural = name.find('/') == std::string_view::npos;
+  if (is_plural && dot != std::string_view::npos && dot > 0 && dot + 1 < name.size())
+    return std::vector{
+        KindRule{std::string(name.substr(dot + 1)), std::string(name.substr(0, dot))}};
   return invalid(fmt::format(
       "kinds: '{}' is not known; there are {}; others are written as widgets.example.com", name,
       fmt::join(words, ", ")));

@@ -19,8 +19,9 @@ struct KindRule {
   std::string group = {};     // "ray.io"
   std::string resource = {};  // "rayclusters"
 };
-/// "RayCluster" of those that Muster knows, or "widgets.example.com".
-Result<KindRule> kind_rule(std::string_view name);
+/// "RayCluster" or "ray.io/RayCluster" of those that Muster knows (a name without its group may
+/// mean several), or "widgets.example.com".
+Result<std::vector<KindRule>> kind_rules(std::string_view name);
 
 /// For whom and what for.
 struct PermissionAsk {

@@ -14,6 +14,7 @@
 namespace muster::clusters {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 namespace json = boost::json;
@@ -60,7 +61,7 @@ TEST(Permissions, TheManifestGrantsWhatTheCheckAsksForAndNothingElse) {
                     .with_hub = true,
                     .with_appwrappers = true,
                     .with_crds = true};
-  all.kinds = {*kind_rule("RayCluster"), *kind_rule("widgets.example.com")};
+  all.kinds = {{"ray.io", "rayclusters"}, {"example.com", "widgets"}};
   EXPECT_EQ(granted(rbac_manifest(all, {})), asked(all));
   EXPECT_TRUE(
       asked(all).contains("patch appwrappers.workload.codeflare.dev/status in namespace "
@@ -142,8 +143,31 @@ TEST(Permissions, TheManifestIsForAServiceAccountOfItsOwnOrForSomebodyWhoIsThere
             std::set<std::string>{"ServiceAccount ops/robot"});
 }
 
+/// "rayclusters.ray.io" of every rule that the name stands for.
+std::vector<std::string> rules_of(std::string_view name) {
+  const auto rules = kind_rules(name);
+  std::vector<std::string> texts;
+  for (const KindRule& rule : rules ? *rules : std::vector<KindRule>())
+    texts.push_back(fmt::format("{}.{}", rule.resource, rule.group));
+  return texts;
+}
+
+TEST(Permissions, KindsAreNamedAloneWithTheirGroupOrAsRbacDoes) {
+  EXPECT_THAT(rules_of("RayCluster"), ElementsAre("rayclusters.ray.io"));
+  EXPECT_THAT(rules_of("ray.io/RayCluster"), ElementsAre("rayclusters.ray.io"));
+  EXPECT_THAT(rules_of("widgets.example.com"), ElementsAre("widgets.example.com"));
+  EXPECT_THAT(rules_of("Service"), ElementsAre("services."));
+  EXPECT_THAT(rules_of("Ingress"), ElementsAre("ingresses.networking.k8s.io"));
+  EXPECT_THAT(rules_of("PodGroup"),
+              ElementsAre("podgroups.scheduling.sigs.k8s.io", "podgroups.scheduling.x-k8s.io"))
+      << "two groups have one";
+  EXPECT_THAT(rules_of("scheduling.x-k8s.io/PodGroup"),
+              ElementsAre("podgroups.scheduling.x-k8s.io"));
+  EXPECT_THAT(rules_of("ray.io/Widget"), ElementsAre()) << "not the kind 'io/Widget' of 'ray'";
+}
+
 TEST(Permissions, AnUnknownKindIsRefusedWithThoseThatThereAre) {
-  const auto wrong = kind_rule("RayClutser");
+  const auto wrong = kind_rules("RayClutser");
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.error().message, HasSubstr("RayCluster"));
 }

@@ -4,59 +4,32 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "base/check.h"
 #include "kube/json.h"
 #include "kube/resource.h"
+#include "manifest/kinds.h"
 
 namespace muster::work {
 
 namespace {
 
 namespace json = boost::json;
+using manifest::kind_text;
 
-struct Kind {
-  std::string_view group;
-  std::string_view kind;
-  std::string_view plural;
-};
-constexpr std::array kinds = {
-    Kind{"", "Pod", "pods"},
-    Kind{"", "Service", "services"},
-    Kind{"", "ConfigMap", "configmaps"},
-    Kind{"", "Secret", "secrets"},
-    Kind{"", "PersistentVolumeClaim", "persistentvolumeclaims"},
-    Kind{"apps", "Deployment", "deployments"},
-    Kind{"apps", "StatefulSet", "statefulsets"},
-    Kind{"apps", "ReplicaSet", "replicasets"},
-    Kind{"batch", "Job", "jobs"},
-    Kind{"batch", "CronJob", "cronjobs"},
-    Kind{"networking.k8s.io", "Ingress", "ingresses"},
-    Kind{"networking.k8s.io", "NetworkPolicy", "networkpolicies"},
-    Kind{"policy", "PodDisruptionBudget", "poddisruptionbudgets"},
-    Kind{"route.openshift.io", "Route", "routes"},
-    Kind{"ray.io", "RayCluster", "rayclusters"},
-    Kind{"ray.io", "RayJob", "rayjobs"},
-    Kind{"ray.io", "RayService", "rayservices"},
-    Kind{"jobset.x-k8s.io", "JobSet", "jobsets"},
-    Kind{"leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets"},
-    Kind{"kubeflow.org", "PyTorchJob", "pytorchjobs"},
-    Kind{"kubeflow.org", "TFJob", "tfjobs"},
-    Kind{"kubeflow.org", "MPIJob", "mpijobs"},
-    Kind{"kubeflow.org", "XGBoostJob", "xgboostjobs"},
-    Kind{"kubeflow.org", "PaddleJob", "paddlejobs"},
-    Kind{"kubeflow.org", "JAXJob", "jaxjobs"},
-    Kind{"scheduling.sigs.k8s.io", "PodGroup", "podgroups"},
-    Kind{"scheduling.x-k8s.io", "PodGroup", "podgroups"},
-};
 // An API server gives the expressions of a policy 10,000,000 units for an object, and a question of
-// rights costs 350,000: one for each of these kinds, and no more.
-static_assert(kinds.size() <= 28);
+// rights costs 350,000: one for each usual kind, and no more.
+constexpr std::size_t questions_most = 28;
 
-std::string text_of(std::string_view group, std::string_view kind) {
-  return group.empty() ? std::string(kind) : fmt::format("{}/{}", group, kind);
+std::vector<manifest::KnownKind> usual() {
+  std::vector<manifest::KnownKind> kinds;
+  for (const manifest::KnownKind& one : manifest::known_kinds()) {
+    if (one.is_usual) kinds.push_back(one);
+  }
+  MUSTER_CHECK(kinds.size() <= questions_most, "{} kinds are too many to ask for", kinds.size());
+  return kinds;
 }
 
 json::value validation(std::string expression, std::string message) {
@@ -78,7 +51,7 @@ constexpr std::string_view wrapped_kinds =
 
 std::vector<std::string> usual_kinds() {
   std::vector<std::string> all;
-  for (const Kind& one : kinds) all.push_back(text_of(one.group, one.kind));
+  for (const manifest::KnownKind& one : usual()) all.push_back(kind_text(one.group, one.kind));
   return all;
 }
 
@@ -89,7 +62,7 @@ Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& al
   };
   for (const WrappedItem& item : wrapper.items) {
     const auto version = kube::parse_group_version(kube::text_at(item.object, {"apiVersion"}));
-    const std::string text = text_of(version.group, kube::text_at(item.object, {"kind"}));
+    const std::string text = kind_text(version.group, kube::text_at(item.object, {"kind"}));
     if (is_allowed(text)) continue;
     return invalid(fmt::format(
         "{}: {} is not among the kinds that AppWrappers may wrap here; its administrator may add "
@@ -102,8 +75,8 @@ Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& al
 std::vector<json::value> creators_policy() {
   json::array validations;
   std::vector<std::string> quoted;
-  for (const Kind& one : kinds) {
-    const std::string text = text_of(one.group, one.kind);
+  for (const manifest::KnownKind& one : usual()) {
+    const std::string text = kind_text(one.group, one.kind);
     quoted.push_back("'" + text + "'");
     validations.push_back(
         validation(fmt::format("!('{}' in variables.kinds) || authorizer.group('{}').resource('{}')"
