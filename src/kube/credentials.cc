@@ -61,7 +61,9 @@ class Credentials::Core {
   bool reject(std::uint64_t generation) {
     const std::lock_guard lock(mutex_);
     if (generation != generation_) return true;  // it was renewed in the meantime
-    if (!uses_plugin_ && access_.user.token_file.empty()) return false;
+    const bool may_change =
+        uses_plugin_ || !access_.user.token_file.empty() || !access_.user.cert.file.empty();
+    if (!may_change) return false;
     files_read_at_.reset();
     plugin_.reset();
     return true;

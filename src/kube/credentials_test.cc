@@ -92,6 +92,21 @@ TEST(Credentials, ATokenFileIsReadAgainAfterAWhileAndAtOnceAfterA401) {
   EXPECT_EQ(fixture.said(), "Bearer three");
 }
 
+TEST(Credentials, ACertificateFileIsReadAgainAtOnceAfterA401) {
+  Folder folder;
+  Access access;
+  access.user.cert.file = folder.write("crt", "old");
+  access.user.key.file = folder.write("key", "old");
+  Fixture fixture(access);
+  const std::uint64_t first = fixture.get()->generation;
+  folder.write("crt", "new");
+  folder.write("key", "new");
+  EXPECT_EQ(fixture.get()->tls->cert_pem, "old");
+  EXPECT_TRUE(fixture.credentials->reject(first));
+  EXPECT_EQ(fixture.get()->tls->cert_pem, "new");
+  EXPECT_NE(fixture.get()->generation, first);
+}
+
 TEST(Credentials, ATokenFileThatVanishesLeavesTheLastToken) {
   Folder folder;
   Access access;

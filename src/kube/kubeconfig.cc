@@ -12,6 +12,7 @@
 #include "kube/files.h"
 #include "kube/yaml.h"
 #include "net/base64.h"
+#include "net/proxy.h"
 #include "net/url.h"
 
 namespace muster::kube {
@@ -299,9 +300,10 @@ Status check_cluster(const ClusterEntry& cluster) {
   if (cluster.proxy_url.empty()) return Ok{};
   const auto proxy = net::parse_url(cluster.proxy_url, where + ".proxy-url");
   if (!proxy) return proxy.error();
-  if (proxy->scheme != "http") {
-    return invalid(fmt::format("{}.proxy-url: '{}': only proxies at http:// are known", where,
-                               cluster.proxy_url));
+  if (!net::is_known_proxy(*proxy)) {
+    return invalid(
+        fmt::format("{}.proxy-url: '{}': only proxies at http:// and socks5:// are known", where,
+                    cluster.proxy_url));
   }
   return Ok{};
 }

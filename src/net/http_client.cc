@@ -25,6 +25,7 @@
 
 #include "net/base64.h"
 #include "net/transport.h"
+#include "net/tunnel.h"
 #include "net/websocket_session.h"
 #include "net/wire.h"
 
@@ -44,13 +45,6 @@ SteadyTime after(Duration d) {
 }
 
 Error unavailable(std::string message) { return {Fault::Unavailable, std::move(message)}; }
-
-/// "Connection refused" in the middle of a sentence.
-std::string said(const error_code& error) {
-  std::string text = error.message();
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
-  return text;
-}
 
 /// A stream may be quiet for hours: the kernel asks whether the other end is still there.
 void notice_dead_peers(tcp::socket& socket) {
@@ -256,7 +250,6 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
   asio::awaitable<Result<TransportPtr>> connect(State call, const Url& url,
                                                 const std::optional<Url>& proxy);
   asio::awaitable<Result<TransportPtr>> connect_unix(State call, const Url& url);
-  asio::awaitable<Status> tunnel(tcp::socket& socket, const Url& url, const Url& proxy);
   asio::awaitable<Result<TransportPtr>> secure(State call, const Url& url, tcp::socket socket);
 
   void set_deadline(const State& call, SteadyTime at);
@@ -350,12 +343,12 @@ asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect(State call, cons
   }
   socket.set_option(tcp::no_delay(true), error);
   notice_dead_peers(socket);
-  if (!url.is_tls()) co_return plain_transport(std::move(socket));
-  if (proxy) {
-    const Status made = co_await tunnel(socket, url, *proxy);
+  if (proxy && (url.is_tls() || is_socks(*proxy))) {
+    const Status made = co_await open_tunnel(socket, url, *proxy);
     if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", to);
     if (!made) co_return made.error();
   }
+  if (!url.is_tls()) co_return plain_transport(std::move(socket));
   co_return co_await secure(call, url, std::move(socket));
 }
 
@@ -376,33 +369,6 @@ asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect_unix(State call,
                                       options_.unix_path, said(error)));
   }
   co_return plain_transport(std::move(socket));
-}
-
-asio::awaitable<Status> HttpClient::Core::tunnel(tcp::socket& socket, const Url& url,
-                                                 const Url& proxy) {
-  Url to = url;
-  to.port = url.effective_port();
-  Headers headers;
-  if (!proxy.userinfo.empty()) {
-    headers.add("Proxy-Authorization", "Basic " + base64_encode(proxy.userinfo));
-  }
-  const std::string head = request_head("CONNECT", to.authority(), to.authority(), headers, 0);
-  error_code error;
-  co_await asio::async_write(socket, asio::buffer(head), into(error));
-  ResponseParser parser({}, true, [](std::string_view) { return true; });
-  ReadBuffer buffer;
-  while (!error && !parser.is_done() && !parser.failure()) {
-    buffer.grew(co_await socket.async_read_some(buffer.room(), into(error)));
-    buffer.drop(parser.feed(buffer.unread()));
-  }
-  if (error || parser.failure() || parser.status() / 100 != 2) {
-    co_return unavailable(fmt::format(
-        "proxy {} does not connect to {}: {}", proxy.origin(), to.authority(),
-        parser.is_done() ? fmt::format("{} {}", parser.status(), reason_phrase(parser.status()))
-        : error          ? said(error)
-                         : "not an HTTP proxy"));
-  }
-  co_return Ok{};
 }
 
 asio::awaitable<Result<TransportPtr>> HttpClient::Core::secure(State call, const Url& url,
@@ -504,7 +470,7 @@ std::string HttpClient::Core::head_of(const CallState& call, const Url& url,
     if (!header.value.empty()) headers.add(header.name, header.value);
   }
   if (!headers.has("Accept")) headers.add("Accept", "*/*");
-  const bool through_proxy = proxy && !url.is_tls();
+  const bool through_proxy = proxy && !url.is_tls() && !is_socks(*proxy);
   if (through_proxy && !proxy->userinfo.empty()) {
     headers.add("Proxy-Authorization", "Basic " + base64_encode(proxy->userinfo));
   }

@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Listener;
 using testing::Mailbox;
+using ::testing::Not;
 using testing::Server;
 using ::testing::StartsWith;
 
@@ -344,6 +345,96 @@ TEST(HttpClient, AProxyMayRefuseToConnect) {
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message,
               HasSubstr("does not connect to far.example:443: 403 Forbidden"));
+}
+
+/// What a SOCKS proxy is asked and answers, in turns.
+struct Turn {
+  std::string asked;
+  std::string answer;
+};
+std::string bytes(std::initializer_list<int> numbers) {
+  std::string text;
+  for (const int number : numbers) text += static_cast<char>(number);
+  return text;
+}
+const Turn no_secret = {bytes({5, 1, 0}), bytes({5, 0})};
+
+/// What comes of a request through a proxy that plays these turns, and then the server.
+Result<ClientResponse> ask_through_socks(const std::string& url, const std::vector<Turn>& turns,
+                                         const std::string& user = "") {
+  Listener proxy;
+  std::thread serves([&] {
+    testing::RawClient connection = proxy.accept();
+    for (const Turn& turn : turns) {
+      EXPECT_EQ(connection.read_bytes(turn.asked.size()), turn.asked);
+      connection.send(turn.answer);
+    }
+    if (!connection.read_until("\r\n\r\n").empty())
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nfar");
+  });
+  auto client =
+      make_client({.proxy = {.http = fmt::format("socks5://{}127.0.0.1:{}", user, proxy.port())}});
+  auto answer = client->send({.url = url});
+  client.reset();
+  serves.join();
+  return answer;
+}
+
+TEST(HttpClient, ReadsThroughASocksProxyThatLooksUpTheName) {
+  const auto answer = ask_through_socks(
+      "http://far.example:8080/x", {no_secret,
+                                    {bytes({5, 1, 0, 3, 11}) + "far.example" + bytes({31, 144}),
+                                     bytes({5, 0, 0, 1, 10, 0, 0, 1, 4, 56})}});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->body, "far");
+}
+
+TEST(HttpClient, SocksTakesAddressesAndGivesBackNamesOrAddresses) {
+  const auto v6 = ask_through_socks(
+      "http://[fd00::1]/",
+      {no_secret,
+       {bytes({5, 1, 0, 4, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 80}),
+        bytes({5, 0, 0, 3, 2}) + "me" + bytes({0, 1})}});
+  EXPECT_TRUE(v6.ok()) << v6.error().message;
+  const auto v4 = ask_through_socks(
+      "http://10.0.0.7/",
+      {no_secret,
+       {bytes({5, 1, 0, 1, 10, 0, 0, 7, 0, 80}), bytes({5, 0, 0, 4}) + std::string(18, '\0')}});
+  EXPECT_TRUE(v4.ok()) << v4.error().message;
+}
+
+TEST(HttpClient, SocksWithANameAndAPassword) {
+  const Turn asks = {bytes({5, 2, 0, 2}), bytes({5, 2})};
+  const std::string told = bytes({1, 1}) + "u" + bytes({2}) + "pw";
+  const auto known = ask_through_socks("http://far.example/",
+                                       {asks,
+                                        {told, bytes({1, 0})},
+                                        {bytes({5, 1, 0, 3, 11}) + "far.example" + bytes({0, 80}),
+                                         bytes({5, 0, 0, 1, 0, 0, 0, 0, 0, 0})}},
+                                       "u:pw@");
+  EXPECT_TRUE(known.ok()) << known.error().message;
+  const auto unknown =
+      ask_through_socks("http://far.example/", {asks, {told, bytes({1, 1})}}, "u:pw@");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.error().message, HasSubstr("does not know that name and password"));
+  EXPECT_THAT(unknown.error().message, Not(HasSubstr("pw@")));
+}
+
+TEST(HttpClient, ASocksProxyThatRefusesSaysWhy) {
+  const std::string request = bytes({5, 1, 0, 3, 11}) + "far.example" + bytes({0, 80});
+  const std::vector<std::pair<std::vector<Turn>, std::string>> cases = {
+      {{{bytes({5, 1, 0}), bytes({5, 255})}}, "it wants a name and a password"},
+      {{{bytes({5, 1, 0}), "HTTP/1.1 400"}}, "not a SOCKS 5 proxy"},
+      {{no_secret, {request, bytes({5, 2, 0, 1})}}, "its rules forbid it"},
+      {{no_secret, {request, bytes({5, 5, 0, 1})}},
+       "does not connect to far.example:80: connection refused"},
+      {{no_secret, {request, bytes({5, 99, 0, 1})}}, "error 99"},
+  };
+  for (const auto& [turns, words] : cases) {
+    const auto answer = ask_through_socks("http://far.example/", turns);
+    ASSERT_FALSE(answer.ok()) << words;
+    EXPECT_THAT(answer.error().message, HasSubstr(words));
+  }
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ TEST(Proxy, IsUsedUnlessTheHostIsExempt) {
   }
   EXPECT_FALSE(proxy_for(parse_url("http://far").value(), {"p:1", "", "*"}).value().has_value());
   EXPECT_FALSE(proxy_for(parse_url("http://far").value(), {"https://p", "", ""}).ok());
+  EXPECT_TRUE(proxy_for(parse_url("http://far").value(), {"socks5://p", "", ""}).ok());
 }
 
 TEST(Proxy, ComesFromTheEnvironment) {

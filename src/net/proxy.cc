@@ -65,6 +65,9 @@ bool is_exempt(const Url& url, std::string_view rule) {
 
 }  // namespace
 
+bool is_socks(const Url& proxy) { return proxy.scheme == "socks5" || proxy.scheme == "socks5h"; }
+bool is_known_proxy(const Url& proxy) { return proxy.scheme == "http" || is_socks(proxy); }
+
 ProxyOptions proxy_from_environment(const std::function<const char*(const char*)>& variable) {
   const auto first_of = [&](const char* a, const char* b) -> std::string {
     for (const char* name : {a, b}) {
@@ -88,8 +91,9 @@ Result<std::optional<Url>> proxy_for(const Url& url, const ProxyOptions& options
   }
   auto proxy = parse_url(text.find("://") == std::string::npos ? "http://" + text : text, "proxy");
   if (!proxy) return proxy.error();
-  if (proxy->scheme != "http") {
-    return invalid(fmt::format("proxy: '{}': only proxies at http:// are known", text));
+  if (!is_known_proxy(*proxy)) {
+    return invalid(
+        fmt::format("proxy: '{}': only proxies at http:// and socks5:// are known", text));
   }
   return std::optional<Url>(std::move(*proxy));
 }

@@ -222,5 +222,28 @@ TEST_F(Tls, TunnelsThroughAProxy) {
   EXPECT_EQ(answer->body, "true ''");
 }
 
+TEST_F(Tls, TunnelsThroughASocksProxy) {
+  Server server = serve(certificates().server());
+  Listener proxy;
+  std::thread serves([&] {
+    RawClient client = proxy.accept();
+    EXPECT_EQ(client.read_bytes(3), std::string("\x05\x01\x00", 3));
+    client.send(std::string("\x05\x00", 2));
+    EXPECT_THAT(client.read_bytes(21), HasSubstr("muster.example\x01\xbb"));
+    client.send(std::string("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00", 10));
+    RawClient to = server.connect();
+    testing::splice(client, to);
+  });
+  auto tls = trusting();
+  tls.server_name = "localhost";
+  auto client = HttpClient::make(
+      {.tls = tls, .proxy = {.https = fmt::format("socks5://127.0.0.1:{}", proxy.port())}});
+  const auto answer = (*client)->send({.url = "https://muster.example/who"});
+  client->reset();
+  serves.join();
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->body, "true ''");
+}
+
 }  // namespace
 }  // namespace muster::net

@@ -129,6 +129,12 @@ class TlsTransport final : public Transport {
 
 }  // namespace
 
+std::string said(const error_code& error) {
+  std::string text = error.message();
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
+  return text;
+}
+
 std::unique_ptr<Transport> plain_transport(TcpSocket socket) {
   return std::make_unique<PlainTransport<TcpSocket>>(std::move(socket));
 }

@@ -25,6 +25,9 @@ using boost::system::error_code;
 using TcpSocket = asio::ip::tcp::socket;
 using UnixSocket = asio::local::stream_protocol::socket;
 
+/// "connection refused": as it stands in the middle of a sentence.
+std::string said(const error_code& error);
+
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -56,6 +56,7 @@ std::uint16_t Url::effective_port() const {
   if (port != 0) return port;
   if (scheme == "http" || scheme == "ws") return 80;
   if (is_tls()) return 443;
+  if (scheme == "socks5" || scheme == "socks5h") return 1080;
   return 0;
 }
 

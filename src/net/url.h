@@ -21,7 +21,8 @@ struct Url {
   std::string query;       // as written, without '?'
   std::string fragment;    // as written, without '#'
 
-  /// The port given, or the scheme's: 80 for http and ws, 443 for https and wss, else 0.
+  /// The port given, or the scheme's: 80 for http and ws, 443 for https and wss, 1080 for SOCKS,
+  /// else 0.
   std::uint16_t effective_port() const;
   bool is_tls() const { return scheme == "https" || scheme == "wss"; }
   /// "https://host:8443": no user, no path; the port only where it was given.

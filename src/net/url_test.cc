@@ -30,6 +30,7 @@ TEST(Url, DefaultsArePathAndPortOfTheScheme) {
   EXPECT_EQ(parse_url("http://x")->effective_port(), 80);
   EXPECT_EQ(parse_url("https://x")->effective_port(), 443);
   EXPECT_EQ(parse_url("wss://x")->effective_port(), 443);
+  EXPECT_EQ(parse_url("socks5://x")->effective_port(), 1080);
   EXPECT_EQ(parse_url("http://x?a=1")->target(), "/?a=1");
   EXPECT_EQ(parse_url("http://x")->authority(), "x");
   EXPECT_EQ(parse_url("http://[::1]:80/")->host, "::1");
