@@ -23,6 +23,7 @@ struct JoinOptions {
   std::string context;
   bool all_contexts = false;
   std::string kube_namespace;
+  std::vector<std::string> namespaces;
   std::string image;
   bool unchecked = false;
   bool dry_run = false;
@@ -85,6 +86,8 @@ Joined join_context(Session& session, const kube::Kubeconfig& config, const std:
   json::object spec{{"type", "kubernetes"}};
   if (!options.name.empty()) spec["name"] = options.name;
   if (!options.kube_namespace.empty()) spec["namespace"] = options.kube_namespace;
+  if (!options.namespaces.empty())
+    spec["namespaces"] = json::array(options.namespaces.begin(), options.namespaces.end());
   if (!options.image.empty()) spec["image"] = options.image;
   if (Status put = put_kubeconfig(session, config, context, spec); !put) {
     joined.error = put.error().message;
@@ -242,6 +245,10 @@ void add_cluster_join(CLI::App& cluster, const SharedHost& host) {
   command->add_flag("--all-contexts", options->all_contexts, "join every context of it");
   command->add_option("--namespace", options->kube_namespace,
                       "where jobs are made; else the context's");
+  command
+      ->add_option("--namespaces", options->namespaces,
+                   "others that pools and jobs may name; *: all there are")
+      ->delimiter(',');
   command->add_option("--image", options->image, "container image that commands run in");
   command->add_flag("--dry-run", options->dry_run, "only check whether it can be joined");
   command->add_flag("--unchecked", options->unchecked,

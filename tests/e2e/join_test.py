@@ -225,6 +225,63 @@ class Joining(WithClusters):
     def services(self, cluster):
         return cluster.get(f"/api/v1/namespaces/{self.namespace}/services")[1]["items"]
 
+    def left_behind(self, cluster, *namespaces):
+        """What Muster made there and is still there."""
+        paths = {"/api/v1": ("services", "secrets", "configmaps", "pods"),
+                 "/apis/batch/v1": ("jobs",)}
+        return [f"{kind}/{one['metadata']['name']} in {namespace}"
+                for base, kinds in paths.items() for kind in kinds for namespace in namespaces
+                for one in cluster.get(f"{base}/namespaces/{namespace}/{kind}")[1]["items"]
+                if any(label.startswith("muster.dev/")
+                       for label in one["metadata"].get("labels", {}))]
+
+    def leave_nothing(self, *join):
+        """Of gangs in two namespaces that ended a moment ago nothing is left when it has left."""
+        own = self.namespace
+        self.make_namespace(EAST)
+        other, self.namespace = self.namespace, own
+        self.begin()
+        join = [word.format(other=other) for word in join]
+        grant(BINARY, EAST, own, "--user", "nobody", "--kinds", "Job", *join)
+        self.join(EAST.write_kubeconfig("some.kubeconfig", user={"token": SECRET}),
+                  "--name", "east", *join)
+        self.wait_ready("east")
+        listed = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+            "name": "listed", "namespace": other}, "spec": {"template": {"spec": {
+                "restartPolicy": "Never", "containers": [
+                    {"name": "main", "image": "none", "command": ["true"]}]}}}}
+        jobs = [self.server.submit(["true"], pods=2, gpus=1, clusters=["east"], namespace=namespace,
+                                   files=[{"path": "data.txt", "content": "data"}])
+                for namespace in (own, other)]
+        status, made, _ = self.server.api("POST", "/jobs", {"objects": [listed],
+                                                            "clusters": ["east"]})
+        self.assertEqual(status, 201, made)
+        for job in [*jobs, *made["ids"]]:
+            self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        left = self.left_behind(EAST, own, other)
+        for kind, count in {"services": 2, "secrets": 2, "configmaps": 1, "jobs": 3}.items():
+            self.assertEqual(sum(one.startswith(kind) for one in left), count, (kind, left))
+        self.assertIn("cluster east left", self.muster("cluster", "leave", "east"))
+        self.wait("nothing is left behind", lambda: not self.left_behind(EAST, own, other))
+
+    def test_what_leaves_takes_what_ended_along_from_every_namespace_it_names(self):
+        self.leave_nothing("--namespaces", "{other}")
+
+    def test_what_leaves_takes_what_ended_along_from_all_namespaces_there_are(self):
+        self.leave_nothing("--namespaces", "*")
+
+    def test_what_is_left_running_keeps_what_it_needs(self):
+        self.begin()
+        self.join(self.both(), "--namespaces", "*")
+        self.wait_ready("east")
+        job = self.run_job("east", "sleep")
+        self.wait_running(job)
+        self.run_job("east")
+        self.muster("cluster", "leave", "east", "--force")
+        self.wait("what ended is gone", lambda: len(
+            [one for one in self.left_behind(EAST, self.namespace) if "jobs/" in one]) == 1)
+        self.assertEqual(len(self.services(EAST)), 1, "the pods that run find each other by it")
+
     def test_leaving_waits_for_jobs_unless_told_otherwise(self):
         self.begin()
         self.join(self.both(), "--all-contexts")

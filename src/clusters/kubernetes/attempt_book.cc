@@ -315,6 +315,15 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   }
 }
 
+void AttemptBook::remove_ended() {
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    if (at->second.stage != Stage::Ended || stays(at->second)) continue;
+    const Change change(*this, at);
+    at->second.stage = Stage::Removing;
+    commands_.emplace_back(RemoveObjects{at->first});
+  }
+}
+
 Time AttemptBook::due_of(const Entry& entry) const {
   switch (entry.stage) {
     case Stage::Made: {

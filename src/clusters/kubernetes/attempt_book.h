@@ -12,7 +12,7 @@
 // taken back whenever too few of its pods are ready for too long, left where it is when it ended.
 //
 // Thousands of attempts are in the book, most of them over or at rest: no question to it looks at
-// all of them, but for alive().
+// all of them, but for alive() and remove_ended().
 #pragma once
 
 #include <cstddef>
@@ -90,6 +90,8 @@ class AttemptBook {
   void seen(const ports::Attempt& attempt, const GangState& state, Time now);
   /// It is on nodes that are no place for it: taken back whole, which counts as no requeue.
   void leave_nodes(const ports::Attempt& attempt, const std::string& reason, Time now);
+  /// Nobody will ask any more how they ended: what is kept as proof of it is removed now.
+  void remove_ended();
   /// Time has passed: gangs that are not ready are taken back, questions are asked again.
   void pass(Time now);
 

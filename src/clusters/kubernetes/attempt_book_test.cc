@@ -130,6 +130,22 @@ TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
   EXPECT_THAT(story.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"));
 }
 
+TEST(AttemptBook, WhenTheClusterLeavesNobodyNeedsTheProofAndWhatRunsIsLeftAlone) {
+  Story story;
+  story.make_it();
+  story.see_end(GangPhase::Succeeded);
+  const ports::Attempt b1{"b", 1};
+  story.book.create(b1, story.now);
+  story.book.made(b1, Making::Done, "", story.now);
+  story.book.seen(b1, {GangPhase::Running, 0, "", true, false}, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished true 0", "make", "started"));
+  story.book.remove_ended();
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.book.leaving(), ElementsAre(a1));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm"));
+  EXPECT_THAT(story.book.leaving(), IsEmpty());
+}
+
 TEST(AttemptBook, ADeleteOfWhatEndedRemovesItsObjectsAtOnce) {
   Story story;
   story.make_it();

@@ -363,6 +363,7 @@ std::optional<json::value> peers_service(const ports::Action& action, std::strin
   set_at(made, {"kind"}, "Service");
   set_at(made, {"metadata", "name"}, text(name));
   set_at(made, {"metadata", "namespace"}, text(ns));
+  set_at(made, {"metadata", "labels", peers_label}, text(name));
   if (!server.empty()) set_at(made, {"metadata", "labels", server_label}, text(server));
   set_at(made, {"spec", "clusterIP"}, "None");
   set_at(made, {"spec", "publishNotReadyAddresses"}, true);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -26,6 +27,7 @@ constexpr Duration idle_pause = seconds(1);
 constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
+constexpr Duration clear_within = seconds(20);
 constexpr Duration logs_pause = milliseconds(20);
 
 /// All that jobs may be made in, the cluster's own first, each once. Every one is one nameless one:
@@ -167,7 +169,23 @@ std::string KubernetesCluster::identity() const {
 
 void KubernetesCluster::leave() {
   if (!sight_->problem().empty()) return;
+  std::future<void> is_cleared;
+  {
+    const std::lock_guard lock(mutex_);
+    is_cleared = leaving_.emplace().get_future();
+  }
+  wishes_.wake();
+  is_cleared.wait_for(std::chrono::milliseconds(clear_within.ms));
   for (const auto& watches : watches_) remove_peers(*client_, watches->ns, options_.objects.server);
+}
+
+/// Of one that leaves: all that ended goes, and nobody waits any longer when it is gone.
+void KubernetesCluster::clear_to_leave() {
+  const std::lock_guard lock(mutex_);
+  if (!leaving_ || has_cleared_) return;
+  if (!std::exchange(is_clearing_, true)) book_.remove_ended();
+  has_cleared_ = book_.leaving().empty();
+  if (has_cleared_) leaving_->set_value();
 }
 
 /// Once, when the cluster is seen. Whoever may not read it does without.
@@ -203,6 +221,7 @@ void KubernetesCluster::work() {
       next_free_ = now + free_pause;
     }
     ask_identity();
+    clear_to_leave();
     do_commands(now);
     tell_notes(now);
     const bool is_drained = sight_->changes().drain(ports_.inbox);
@@ -583,12 +602,22 @@ ObjectOptions KubernetesCluster::objects_for(const std::string& pool) const {
 
 void KubernetesCluster::remove(const ports::Attempt& attempt) {
   ++promised_;
-  writer_->remove(attempt, [this, attempt](bool is_taken) {
-    answer([this, attempt, is_taken] {
-      book_.removed(attempt);
-      if (is_taken) clearing_.erase(attempt);
-    });
-  });
+  writer_->remove(
+      attempt, [&] { return namespace_of(attempt); },
+      [this, attempt](bool is_taken) {
+        answer([this, attempt, is_taken] {
+          book_.removed(attempt);
+          if (is_taken) clearing_.erase(attempt);
+        });
+      });
+}
+
+/// Where a command would be made; "" if nobody knows.
+std::string KubernetesCluster::namespace_of(const ports::Attempt& attempt) const {
+  const auto command = ports_.payloads.of(attempt.job);
+  if (!command) return "";
+  const auto options = options_for((*command)->container, objects_for((*command)->pool));
+  return options ? options->pod.ns : "";
 }
 
 void KubernetesCluster::confirm(const ports::Attempt& attempt) {

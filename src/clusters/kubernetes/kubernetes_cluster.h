@@ -15,6 +15,7 @@
 
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -122,6 +123,7 @@ class KubernetesCluster : public ports::Cluster,
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
   void ask_identity();
+  void clear_to_leave();
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;  // from any thread
@@ -149,6 +151,7 @@ class KubernetesCluster : public ports::Cluster,
                   const std::vector<boost::json::value>& objects, Time now);
   ObjectOptions objects_for(const std::string& pool) const;
   void remove(const ports::Attempt& attempt);
+  std::string namespace_of(const ports::Attempt& attempt) const;
   void confirm(const ports::Attempt& attempt);
 
   const KubernetesOptions options_;
@@ -163,6 +166,7 @@ class KubernetesCluster : public ports::Cluster,
   mutable std::mutex mutex_;
   std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
   std::string identity_;
+  std::optional<std::promise<void>> leaving_;  // kept when all that ended is removed
 
   // Of the thread alone.
   Outgoing outgoing_;
@@ -173,6 +177,8 @@ class KubernetesCluster : public ports::Cluster,
   int promised_ = 0;                                // answers to come
   bool is_relisting_ = false;
   bool has_asked_identity_ = false;
+  bool is_clearing_ = false;  // it leaves, and what ended is being removed
+  bool has_cleared_ = false;  // and that is done
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;

@@ -46,25 +46,16 @@ std::string object_name(const ports::Attempt& attempt, std::string_view part) {
   return is_changed ? with_hash(std::move(name), original, name_max) : name;
 }
 
-namespace {
-
-std::string peers_name(std::uint64_t number, const std::string& server) {
+std::string peers_name(const ports::Attempt& attempt, const std::string& server) {
+  const std::uint64_t number = Hasher().add(attempt.job).value() % peer_services;
   if (server.empty()) return fmt::format("muster-peers-{:x}", number);
   const auto whose = static_cast<std::uint32_t>(Hasher().add(server).value());
   return fmt::format("muster-peers-{:08x}-{:x}", whose, number);
 }
 
-}  // namespace
-
-std::string peers_name(const ports::Attempt& attempt, const std::string& server) {
-  return peers_name(Hasher().add(attempt.job).value() % peer_services, server);
-}
-
-std::vector<std::string> peers_names(const std::string& server) {
-  std::vector<std::string> all;
-  for (std::uint64_t number = 0; number < peer_services; ++number)
-    all.push_back(peers_name(number, server));
-  return all;
+std::string peers_selector(const std::string& server) {
+  if (server.empty()) return std::string(peers_label);
+  return fmt::format("{},{}={}", peers_label, server_label, server);
 }
 
 std::string label_value(std::string_view text) {

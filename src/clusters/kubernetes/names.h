@@ -19,7 +19,7 @@ inline constexpr std::string_view attempt_label = "muster.dev/attempt";
 inline constexpr std::string_view set_label = "muster.dev/set";
 /// Which server made it: several may share a namespace.
 inline constexpr std::string_view server_label = "muster.dev/server";
-/// On pods of gangs of several: the Service by which they find each other.
+/// On pods of gangs of several, and on the Service by which they find each other: its name.
 inline constexpr std::string_view peers_label = "muster.dev/peers";
 /// The job's id as it is; the label may hold a short form of it.
 inline constexpr std::string_view job_annotation = "muster.dev/job-id";
@@ -56,8 +56,8 @@ std::string object_name(const ports::Attempt& attempt, std::string_view part);
 /// of a server: one for each would be a second create of every gang, and one for all would have
 /// every pod of the namespace looked at whenever one changes.
 std::string peers_name(const ports::Attempt& attempt, const std::string& server);
-/// Of all of them.
-std::vector<std::string> peers_names(const std::string& server);
+/// All of them.
+std::string peers_selector(const std::string& server);
 
 /// The text itself where it is allowed as a label's value, else a short form with a hash.
 std::string label_value(std::string_view text);

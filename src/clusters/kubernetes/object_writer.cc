@@ -344,12 +344,16 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
 
   /// Nothing can be deleted in all namespaces at once: where it has anything is found out first.
-  void remove_anywhere(const ports::Attempt& attempt, const OnAll& done) {
-    removals.confirm_gone("", attempt, [self = shared_from_this(), attempt, done](bool is_gone) {
-      auto found = std::make_shared<std::set<std::string>>();
-      if (!self->own.empty()) found->insert(self->own);  // what is not looked for: Secrets
-      self->find_homes(is_gone ? kinds_with_homes.size() : 0, found, attempt, done);
-    });
+  void remove_anywhere(const ports::Attempt& attempt, const std::string& likely,
+                       const OnAll& done) {
+    auto found = std::make_shared<std::set<std::string>>();
+    for (const std::string& ns : {own, likely}) {  // what is not looked for: Secrets
+      if (!ns.empty()) found->insert(ns);
+    }
+    removals.confirm_gone(
+        "", attempt, [self = shared_from_this(), attempt, found, done](bool is_gone) {
+          self->find_homes(is_gone ? kinds_with_homes.size() : 0, found, attempt, done);
+        });
   }
   void find_homes(std::size_t index, const std::shared_ptr<std::set<std::string>>& found,
                   const ports::Attempt& attempt, const OnAll& done) {
@@ -430,9 +434,11 @@ void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::valu
   });
 }
 
-void ObjectWriter::remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done) {
+void ObjectWriter::remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
+                          std::function<void(bool is_taken)> done) {
   const auto homes = std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt));
-  if (homes->size() == 1 && homes->front().empty()) return core_->remove_anywhere(attempt, done);
+  if (homes->size() == 1 && homes->front().empty())
+    return core_->remove_anywhere(attempt, likely(), done);
   core_->remove_in(0, homes, attempt, done);
 }
 

@@ -59,8 +59,10 @@ class ObjectWriter {
   /// namespace and what comes along from its hub. A name that is taken by somebody else's object is
   /// refused.
   void make(ListedObjects listed, std::function<void(MadeObjects)> done);
-  // In every namespace where the attempt may have objects; see AttemptRemovals.
-  void remove(const ports::Attempt& attempt, std::function<void(bool is_taken)> done);
+  // In every namespace where the attempt may have objects; see AttemptRemovals. Where there is no
+  // knowing, `likely`, which is called at once or never, may name one: Secrets are not looked for.
+  void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
+              std::function<void(bool is_taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
   /// Of all attempts of a job, in one namespace: deletes, and asks whether all is gone.
   void remove_kept(const std::string& ns, const std::string& job, std::function<void(bool)> done);

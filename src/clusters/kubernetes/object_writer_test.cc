@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <string>
+#include <vector>
+
 #include "kube/json.h"
+#include "kube/testing/scripted_server.h"
 
 namespace muster::clusters {
 namespace {
@@ -42,6 +47,26 @@ TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
   EXPECT_EQ(kube::text_at(made, {"preemptionPolicy"}), "Never");
   EXPECT_EQ(kube::name_of(made), "muster");
   EXPECT_FALSE(kube::flag_at(made, {"globalDefault"}, true));
+}
+
+TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {""}, .own = "own"});
+  for (int i = 0; i < 3; ++i) server.then(200, R"({"items":[]})");  // no root, no Job, no pod
+  for (int i = 0; i < 8; ++i) server.then(200, "{}");
+  std::promise<bool> done;
+  writer.remove(
+      {"a", 1}, [] { return std::string("team"); },
+      [&](bool is_taken) { done.set_value(is_taken); });
+  EXPECT_TRUE(done.get_future().get());
+  std::vector<std::string> deleted;
+  for (const std::string& line : server.asked()) {
+    if (line.starts_with("DELETE") && line.find("/secrets?") != std::string::npos)
+      deleted.push_back(line.substr(0, line.find('?')));
+  }
+  EXPECT_EQ(deleted, (std::vector<std::string>{"DELETE /api/v1/namespaces/own/secrets",
+                                               "DELETE /api/v1/namespaces/team/secrets"}));
 }
 
 }  // namespace

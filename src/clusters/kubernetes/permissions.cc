@@ -69,7 +69,7 @@ const std::vector<Rule>& rules() {
       helpful(rule(ns, What::All, "pods/exec", {"create", "get"}),
               "for commands in running pods; which of the two depends on the version"),
       rule(ns, What::All, "services", {"create"}),
-      helpful(rule(ns, What::All, "services", {"delete"}),
+      helpful(rule(ns, What::All, "services", {"list", "delete"}),
               "to leave nothing behind when the cluster leaves"),
       rule(ns, What::All, "secrets", {"create", "deletecollection"}),
       helpful(rule(ns, What::All, "resourcequotas limitranges", {"list", "watch"}),

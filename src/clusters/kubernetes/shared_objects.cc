@@ -95,16 +95,25 @@ void remove_peers(kube::Client& client, const std::string& ns, const std::string
     request.may_retry = false;
     return request;
   };
-  const auto pods = client.send(
-      soon(kube::list_request(kube::resources::pods(), ns,
-                              {.label_selector = server_selector(server),
-                               .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
-                               .limit = 1})));
-  if (!pods || !kube::items_at(*pods, {"items"}).empty()) return;
-  for (const std::string& name : peers_names(server)) {
-    const auto gone =
-        client.send(soon(kube::delete_request(kube::resources::services(), ns, name)));
-    if (!gone && !gone.error().is_not_found()) return;  // no contact, or no permission
+  const auto services = client.send(soon(kube::list_request(
+      kube::resources::services(), ns, {.label_selector = peers_selector(server)})));
+  if (!services) return;
+  std::map<std::string, std::vector<std::string>> by_namespace;
+  for (const json::value& service : kube::items_at(*services, {"items"}))
+    by_namespace[std::string(kube::namespace_of(service))].emplace_back(kube::name_of(service));
+  for (const auto& [home, names] : by_namespace) {
+    const auto pods = client.send(
+        soon(kube::list_request(kube::resources::pods(), home,
+                                {.label_selector = server_selector(server),
+                                 .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+                                 .limit = 1})));
+    if (!pods) return;
+    if (!kube::items_at(*pods, {"items"}).empty()) continue;
+    for (const std::string& name : names) {
+      const auto gone =
+          client.send(soon(kube::delete_request(kube::resources::services(), home, name)));
+      if (!gone && !gone.error().is_not_found()) return;  // no contact, or no permission
+    }
   }
 }
 

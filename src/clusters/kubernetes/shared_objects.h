@@ -32,8 +32,9 @@ class SharedObjects {
   std::shared_ptr<Core> core_;
 };
 
-/// Of a cluster that leaves: deletes the Services of a server in a namespace, unless there still
-/// are pods of it, which need them. Waits for the answers, some seconds at most.
+/// Of a cluster that leaves: deletes the Services of a server in a namespace, or in all there are
+/// (no namespace), but for namespaces where there still are pods of it, which need them. Waits for
+/// the answers, and gives up when one takes more than some seconds.
 void remove_peers(kube::Client& client, const std::string& ns, const std::string& server);
 
 }  // namespace muster::clusters

@@ -7,7 +7,6 @@
 #include <future>
 #include <vector>
 
-#include "clusters/kubernetes/names.h"
 #include "kube/testing/scripted_server.h"
 
 namespace muster::clusters {
@@ -16,6 +15,7 @@ namespace {
 using kube::testing::make_client;
 using kube::testing::ScriptedServer;
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 constexpr const char* forbidden =
     R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"})";
@@ -60,20 +60,37 @@ TEST(SharedObjects, AFailureIsEverybodysAndIsTriedAgainByTheNext) {
   EXPECT_THAT(need(shared, 1), ElementsAre(true));
 }
 
-TEST(RemovePeers, AllServicesOfTheServerGoUnlessPodsAreLeft) {
+constexpr const char* services =
+    R"({"items":[{"metadata":{"namespace":"b","name":"p1"}},
+                 {"metadata":{"namespace":"a","name":"p0"}},
+                 {"metadata":{"namespace":"b","name":"p2"}}]})";
+constexpr const char* nothing = R"({"items":[]})";
+
+TEST(RemovePeers, AllServicesOfTheServerGoWhereNoPodsAreLeft) {
   ScriptedServer server;
-  server.then(200, R"({"items":[{}]})")
-      .then(200, R"({"items":[]})")
+  server.then(200, services)
+      .then(200, R"({"items":[{}]})")
+      .then(200, nothing)
       .then(404, "{}")
       .then(200, "{}");
   const auto client = make_client(server.access());
-  remove_peers(*client, "n", "me");
-  EXPECT_EQ(server.asked().size(), 1U) << "they need them";
-  remove_peers(*client, "n", "me");
-  const std::vector<std::string> names = peers_names("me");
-  EXPECT_EQ(server.asked().at(2), "DELETE /api/v1/namespaces/n/services/" + names.at(0));
-  EXPECT_EQ(server.asked().at(3), "DELETE /api/v1/namespaces/n/services/" + names.at(1));
-  EXPECT_EQ(server.asked().size(), 5U) << "it goes on until it may not";
+  remove_peers(*client, "", "me");
+  const auto asked = server.asked();
+  ASSERT_EQ(asked.size(), 5U);
+  EXPECT_EQ(asked[0],
+            "GET /api/v1/services?labelSelector=muster.dev%2Fpeers%2Cmuster.dev%2Fserver%3Dme");
+  EXPECT_THAT(asked[1], StartsWith("GET /api/v1/namespaces/a/pods?")) << "they need them";
+  EXPECT_THAT(asked[2], StartsWith("GET /api/v1/namespaces/b/pods?"));
+  EXPECT_EQ(asked[3], "DELETE /api/v1/namespaces/b/services/p1") << "which somebody else deleted";
+  EXPECT_EQ(asked[4], "DELETE /api/v1/namespaces/b/services/p2");
+}
+
+TEST(RemovePeers, WhoeverMayNotDeleteThemStops) {
+  ScriptedServer server;
+  server.then(200, services).then(200, nothing).then(403, forbidden);
+  const auto client = make_client(server.access());
+  remove_peers(*client, "", "me");
+  EXPECT_EQ(server.asked().size(), 3U);
 }
 
 }  // namespace
