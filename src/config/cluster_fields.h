@@ -130,6 +130,8 @@ struct Fields<Cluster> {
             "kubernetes: the text of a kubeconfig, instead of a file");
     v.field("kubeconfig_secret", &Cluster::kubeconfig_secret,
             "kubernetes: a Secret of another cluster that holds it");
+    v.field("in_cluster", &Cluster::in_cluster,
+            "kubernetes: the cluster that the server itself runs in, as its pod's service account");
     v.field("context", &Cluster::context,
             "kubernetes: of the kubeconfig; its current one if not given");
     v.field("namespace", &Cluster::kube_namespace,

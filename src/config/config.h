@@ -102,6 +102,7 @@ struct Cluster {
   std::optional<std::string> kubeconfig;         // file
   std::optional<std::string> kubeconfig_inline;  // its text; holds secrets
   std::optional<SecretRef> kubeconfig_secret;
+  bool in_cluster = false;                    // the one that the server's own pod is in
   std::optional<std::string> context;         // unset: the file's current one
   std::optional<std::string> kube_namespace;  // unset: the context's
   std::vector<std::string> namespaces;        // others that pools and jobs may name; "*": all

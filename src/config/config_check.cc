@@ -118,12 +118,15 @@ void check_pod(const PodDefaults& pod, const std::string& path, Checks& checks) 
 void check_kubeconfig(const Cluster& cluster, const std::string& path, Checks& checks) {
   const int given = int{cluster.kubeconfig.has_value()} +
                     int{cluster.kubeconfig_inline.has_value()} +
-                    int{cluster.kubeconfig_secret.has_value()};
+                    int{cluster.kubeconfig_secret.has_value()} + int{cluster.in_cluster};
   checks.require(given > 0, path,
                  "a kubernetes cluster needs kubeconfig, the file that says how to reach it, or "
-                 "kubeconfig_inline, or kubeconfig_secret");
+                 "kubeconfig_inline, or kubeconfig_secret, or in_cluster");
   checks.require(given < 2, path,
-                 "of kubeconfig, kubeconfig_inline and kubeconfig_secret only one can be");
+                 "of kubeconfig, kubeconfig_inline, kubeconfig_secret and in_cluster only one can "
+                 "be");
+  checks.require(!cluster.in_cluster || !cluster.context, path + ".context",
+                 "is for kubeconfigs; in_cluster has none");
   if (cluster.kubeconfig_secret)
     checks.require(cluster.kubeconfig_secret->cluster != cluster.name,
                    path + ".kubeconfig_secret.cluster", "is this cluster itself");
@@ -155,6 +158,7 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   kubernetes(cluster.kubeconfig_inline, "kubeconfig_inline");
   only(cluster.kubeconfig_secret.has_value(), "kubeconfig_secret", ClusterType::Kubernetes,
        "kubernetes");
+  only(cluster.in_cluster, "in_cluster", ClusterType::Kubernetes, "kubernetes");
   kubernetes(cluster.context, "context");
   kubernetes(cluster.kube_namespace, "namespace");
   kubernetes(cluster.image, "image");

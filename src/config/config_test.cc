@@ -254,7 +254,7 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
   expect_all({
       {"clusters: [{name: k, type: kubernetes}]",
        {"f:1:12: clusters[0]: a kubernetes cluster needs kubeconfig, the file that says how to "
-        "reach it, or kubeconfig_inline, or kubeconfig_secret"}},
+        "reach it, or kubeconfig_inline, or kubeconfig_secret, or in_cluster"}},
       {"clusters: [{name: k, type: kubernetes, kubeconfig: '', image: i, slots: 1}]",
        {"f:1:52: clusters[0].kubeconfig: is empty",
         "f:1:73: clusters[0].slots: is for clusters of type local"}},
@@ -377,7 +377,11 @@ TEST(Config, AKubeconfigComesFromAFileTheTextOrASecret) {
   EXPECT_EQ(first(", kubeconfig: f"), "");
   EXPECT_EQ(first(text), "");
   EXPECT_EQ(first(", kubeconfig_secret: {cluster: hub, namespace: n, name: s}"), "");
+  EXPECT_EQ(first(", in_cluster: true"), "");
   EXPECT_NE(first(""), "");
+  EXPECT_NE(first(", in_cluster: false"), "");
+  EXPECT_NE(first(", in_cluster: true, kubeconfig: f"), "");
+  EXPECT_NE(first(", in_cluster: true, context: c"), "");
   EXPECT_NE(first(", kubeconfig: f" + text), "");
   EXPECT_NE(first(", kubeconfig_inline: 'clusters: 3'"), "");
   EXPECT_NE(first(text + ", context: other"), "");

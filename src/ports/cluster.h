@@ -65,8 +65,8 @@ class Cluster {
   /// What tells it from every other cluster, whatever both are called here; "" while that is not
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
-  /// It is not ours any more: removes what is left of attempts that ended, and what attempts
-  /// shared. May wait; nothing else is asked of it after this.
+  /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
+  /// after this.
   virtual void leave() {}
 };
 

@@ -25,7 +25,7 @@ from fault_proxy import FaultProxy
 from pki import Pki, openssl
 from processes import free_port
 from rbac import grant
-from with_server import WithServer
+from with_server import Server, WithServer
 
 BINARY = ""
 EAST = None
@@ -502,6 +502,35 @@ class Sources(WithClusters):
             f"kubeconfig_secret: {{cluster: hub, namespace: {self.namespace}, name: west}}}}\n"))
         self.wait_ready("hub", "west")
         self.run_job("west")
+
+    @unittest.skipIf(subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
+                                    capture_output=True, check=False).returncode, "needs root")
+    def test_a_server_in_a_pod_uses_the_cluster_around_it(self):
+        grant(BINARY, EAST, self.namespace, "--name", "queue")
+        token = EAST.create(
+            f"/api/v1/namespaces/{self.namespace}/serviceaccounts/queue/token",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+        account = self.folder / "account"
+        account.mkdir()
+        (account / "token").write_text(token["status"]["token"])
+        (account / "namespace").write_text(self.namespace)
+        shutil.copy(EAST.pki.path("ca.crt"), account)
+        in_pod = self.folder / "in_pod"  # only there are the files where a pod has them
+        in_pod.write_text(f"""#!/bin/sh
+exec unshare --mount sh -ec 'mount -t tmpfs none /var/run
+mkdir -p /var/run/secrets/kubernetes.io
+cp -r {account} /var/run/secrets/kubernetes.io/serviceaccount
+exec {BINARY} "$@"' sh "$@"
+""")
+        in_pod.chmod(0o755)
+        self.server = Server(in_pod, f"clusters:\n- {{name: around, type: kubernetes, "
+                             f"in_cluster: true, image: '{IMAGE}'}}\n",
+                             environment={"KUBERNETES_SERVICE_HOST": EAST.host,
+                                          "KUBERNETES_SERVICE_PORT": str(EAST.port)})
+        self.addCleanup(self.server.close)
+        self.server.start()
+        self.wait_ready("around")
+        self.run_job("around")
 
     def test_cluster_profiles_of_a_hub_are_clusters(self):
         EAST.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", PROFILES)

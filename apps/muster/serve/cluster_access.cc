@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "kube/files.h"
@@ -48,6 +49,10 @@ Result<AccessReader::Text> AccessReader::text_of(const config::Cluster& cluster)
 
 Result<kube::Access> AccessReader::read(const config::Cluster& cluster, Trust trust,
                                         const std::vector<std::string>& exec_plugins) {
+  if (cluster.in_cluster) {
+    const auto around = kube::in_cluster_access([](const char* name) { return std::getenv(name); });
+    return around ? around : at("in_cluster", around.error());
+  }
   auto text = text_of(cluster);
   if (!text) return text.error();
   if (cluster.kubeconfig_secret) trust = Trust::Sender;

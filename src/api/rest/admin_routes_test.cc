@@ -280,6 +280,7 @@ TEST_F(AdminRoutes, AKubeconfigIsSentAndNotNamed) {
                      {"cluster":"k2","namespace":"n","name":"s"}})")
                 .status,
             400);
+  EXPECT_EQ(post("/clusters", R"({"name":"k","type":"kubernetes","in_cluster":true})").status, 400);
 }
 
 TEST_F(AdminRoutes, ATokenIsShownOnceAndWorksUntilRevoked) {

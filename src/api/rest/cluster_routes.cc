@@ -94,6 +94,7 @@ Result<config::Cluster> read_cluster(const std::string& body) {
         "kubeconfig: names a file of the server; send the text as kubeconfig_inline, as `muster "
         "cluster join --kubeconfig FILE` does");
   if (cluster.kubeconfig_secret) return invalid("kubeconfig_secret: is for the configuration file");
+  if (cluster.in_cluster) return invalid("in_cluster: is for the configuration file");
   return cluster;
 }
 
