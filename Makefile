@@ -8,7 +8,7 @@ BENCHES := plan fgd growth server kube appwrapper
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e cluster \
+.PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e e2e-versions cluster \
         cluster-stop fuzz soak \
         bench bench-plan bench-fgd bench-growth bench-server bench-kube bench-appwrapper lint format docs-check clean
 
@@ -62,6 +62,12 @@ e2e:  ## real Kubernetes control planes and a real node; builds their binaries o
 	-@tests/compat/venvs.py
 	@$(TIERS) e2e
 
+e2e-versions:  ## the oldest and newest Kubernetes that build here, built once (Go, half an hour); a part of soak
+	@for version in oldest newest; do tests/e2e/binaries.py --kubernetes $$version --with kubectl || exit; done
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan -j $(JOBS) --target muster kube_real_test
+	@ctest --preset asan -L '^soak$$' -R e2e_kubernetes --no-tests=error --verbose
+
 cluster: build  ## leave two Kubernetes clusters, a real node and a Muster server running to play with
 	@tests/e2e/binaries.py --with kubelet kubectl > /dev/null
 	@tests/e2e/playground.py start $(MUSTER)
@@ -75,6 +81,7 @@ fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 soak:  ## the long tests, half an hour (ASan); tools/soak.sh has the sizes
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan -j $(JOBS)
+	-@for version in oldest newest; do tests/e2e/binaries.py --kubernetes $$version --with kubectl; done
 	@ctest --preset asan -L '^soak$$' -j $(JOBS) --no-tests=error --verbose
 
 bench: $(BENCHES:%=bench-%)  ## all benchmarks; writes docs/performance.md

@@ -47,7 +47,8 @@ case $kind in
     ;;
   e2e_version) # options: the other binary, the version; not tested unless it was built before
     python3 tests/e2e/kube_test.py "$1" --kubernetes "$2"
-    exec python3 tests/e2e/muster_test.py "$binary" --kubernetes "$2"
+    python3 tests/e2e/muster_test.py "$binary" --kubernetes "$2"
+    exec python3 tests/e2e/appwrapper_test.py "$binary" --kubernetes "$2"
     ;;
   *)
     echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, e2e_kill, e2e_faults," \

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Finds or builds the programs a Kubernetes control plane is made of.
 
-Usage: binaries.py [--kubernetes 1.34.4] [--with NAME...]     prints the folder they are in
+Usage: binaries.py [--kubernetes VERSION] [--with NAME...]     prints the folder they are in
 
 They come from the Go module proxy in pinned versions and are built once, into a cache outside of
 the tree whose folder carries the version: ${XDG_CACHE_HOME:-~/.cache}/muster/kube-<version>.
-MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.4).
+MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.14,
+or oldest, or newest: of those that Go builds here and the tests pass with).
 Go's own settings (GOPROXY, GOFLAGS) count.
 """
 import argparse
@@ -21,6 +22,7 @@ import time
 from pathlib import Path
 
 KUBERNETES = os.environ.get("MUSTER_KUBERNETES") or "1.34.4"
+NAMED = {"oldest": "1.31.14", "newest": "1.36.3"}  # versions of Kubernetes: `make e2e-versions`
 ETCD = "3.6.7"
 KWOK = "0.7.0"
 KUBERAY = "1.4.2"
@@ -139,8 +141,14 @@ def build_plain(target, name):
         shutil.move(folder / name, target / name)
 
 
+def number_of(version):
+    """1.31.14 of "oldest"; others are numbers."""
+    return NAMED.get(version, version)
+
+
 def find_binaries(version=KUBERNETES, names=CONTROL_PLANE, build=True):
     """The folder with all of them. Missing says what is not there and why."""
+    version = number_of(version)
     ready = os.environ.get("MUSTER_KUBE_BIN")
     if ready:
         if not has_all(Path(ready), names):

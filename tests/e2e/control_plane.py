@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from binaries import BARE, CONTROL_PLANE, KUBERNETES, find_binaries
+from binaries import BARE, CONTROL_PLANE, KUBERNETES, find_binaries, number_of
 from pki import Pki
 from processes import Daemon, free_port, wait_until
 
@@ -30,7 +30,7 @@ class ControlPlane:
                  programs=CONTROL_PLANE):
         """Bare: only etcd and the API server, without controllers and nodes."""
         self.name = name
-        self.version = version
+        self.version = number_of(version)
         self.host = "127.0.0.1"  # where the API server listens
         self.is_bare = is_bare
         self.binaries = find_binaries(version, BARE if is_bare else programs, build=False)

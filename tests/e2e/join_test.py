@@ -242,7 +242,7 @@ class Joining(WithClusters):
         other, self.namespace = self.namespace, own
         self.begin()
         join = [word.format(other=other) for word in join]
-        grant(BINARY, EAST, own, "--user", "nobody", "--kinds", "Job", *join)
+        grant(BINARY, EAST, own, "--user", "nobody", "--kinds", "Job,ConfigMap", *join)
         self.join(EAST.write_kubeconfig("some.kubeconfig", user={"token": SECRET}),
                   "--name", "east", *join)
         self.wait_ready("east")
@@ -253,13 +253,15 @@ class Joining(WithClusters):
         jobs = [self.server.submit(["true"], pods=2, gpus=1, clusters=["east"], namespace=namespace,
                                    files=[{"path": "data.txt", "content": "data"}])
                 for namespace in (own, other)]
-        status, made, _ = self.server.api("POST", "/jobs", {"objects": [listed],
+        beside = {"apiVersion": "v1", "kind": "ConfigMap",
+                  "metadata": {"name": "beside", "namespace": other}}
+        status, made, _ = self.server.api("POST", "/jobs", {"objects": [beside, listed],
                                                             "clusters": ["east"]})
         self.assertEqual(status, 201, made)
         for job in [*jobs, *made["ids"]]:
             self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
         left = self.left_behind(EAST, own, other)
-        for kind, count in {"services": 2, "secrets": 2, "configmaps": 1, "jobs": 3}.items():
+        for kind, count in {"services": 2, "secrets": 2, "configmaps": 2, "jobs": 3}.items():
             self.assertEqual(sum(one.startswith(kind) for one in left), count, (kind, left))
         self.assertIn("cluster east left", self.muster("cluster", "leave", "east"))
         self.wait("nothing is left behind", lambda: not self.left_behind(EAST, own, other))
