@@ -11,7 +11,7 @@ packages=(
   libboost-url1.81-dev libssl-dev openssl libsqlite3-dev libpq-dev postgresql-15
   libsodium-dev prometheus-cpp-dev libspdlog-dev libmimalloc-dev pkg-config
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
-  containerd runc containernetworking-plugins busybox-static iproute2  # a real node, tests/e2e
+  containerd runc containernetworking-plugins busybox-static iproute2 wget  # a real node, tests/e2e
 )
 
 installed() { dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }

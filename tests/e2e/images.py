@@ -1,4 +1,4 @@
-"""Container images written by hand, for machines without a registry: a busybox as docker-archive.
+"""Container images written by hand, as docker-archives, for machines without a registry: a busybox.
 
 Standard library only; needs a statically linked busybox (Debian: busybox-static).
 """
@@ -27,7 +27,7 @@ def add_folder(archive, name, mode=0o755):
 
 
 def busybox_layer():
-    """The only layer: busybox under the names of all its programs."""
+    """busybox under the names of all its programs, in the folders that every container needs."""
     path = shutil.which("busybox")
     programs = subprocess.run([path, "--list"], capture_output=True, text=True,
                               check=True).stdout.split()
@@ -46,25 +46,42 @@ def busybox_layer():
             layer.addfile(link)
         add_file(layer, "etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
         add_file(layer, "etc/group", b"root:x:0:\n")
-    return buffer.getvalue()
+    return buffer
 
 
-def write_images(path):
-    """Both images in one archive, as `ctr images import` reads it."""
-    layer = busybox_layer()
+def add_layer(archive, layer):
+    """From an open file; what it is called in the archive, and its digest."""
+    layer.seek(0)
+    digest = hashlib.file_digest(layer, "sha256").hexdigest()
+    entry = tarfile.TarInfo(f"{digest}.tar")
+    entry.size = layer.seek(0, io.SEEK_END)
+    layer.seek(0)
+    archive.addfile(entry, layer)
+    return entry.name, f"sha256:{digest}"
+
+
+def write_archive(path, layers, images):
+    """Images of the same layers, each of a name, a command and its environment, as `ctr images
+    import` reads them."""
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     manifest = []
     with tarfile.open(path, "w") as archive:
-        add_file(archive, "layer.tar", layer)
-        for name, command in ((SHELL_IMAGE, ["sh"]), (PAUSE_IMAGE, ["sleep", "2147483647"])):
+        names, digests = zip(*(add_layer(archive, layer) for layer in layers))
+        for name, command, environment in images:
             config = json.dumps({
                 "architecture": machine, "os": "linux",
-                "config": {"Cmd": command, "Env": ["PATH=/bin"], "WorkingDir": "/"},
-                "rootfs": {"type": "layers",
-                           "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
+                "config": {"Cmd": command, "Env": environment, "WorkingDir": "/"},
+                "rootfs": {"type": "layers", "diff_ids": digests},
             }).encode()
             file = hashlib.sha256(config).hexdigest() + ".json"
             add_file(archive, file, config)
-            manifest.append({"Config": file, "RepoTags": [name], "Layers": ["layer.tar"]})
+            manifest.append({"Config": file, "RepoTags": [name], "Layers": names})
         add_file(archive, "manifest.json", json.dumps(manifest).encode())
     return path
+
+
+def write_images(path):
+    """Both images in one archive."""
+    return write_archive(path, [busybox_layer()], [
+        (SHELL_IMAGE, ["sh"], ["PATH=/bin"]),
+        (PAUSE_IMAGE, ["sleep", "2147483647"], ["PATH=/bin"])])
