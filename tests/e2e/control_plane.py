@@ -25,6 +25,7 @@ TOKENS = {  # token -> user, groups
 
 class ControlPlane:
     """One cluster. start() returns when it is healthy; stop() when all its processes are gone."""
+    domain = "cluster.local"  # of the names of its Services
 
     def __init__(self, name="one", version=KUBERNETES, folder=None, is_bare=False, api_flags=(),
                  programs=CONTROL_PLANE):
@@ -134,6 +135,10 @@ class ControlPlane:
             "--node-lease-duration-seconds", "200",
             "--config", Path(__file__).resolve().parent / "stages.yaml",
         ], {"HOME": self.file("kwok-home")}).start()
+
+    def inside(self, *command):
+        """The command, so that it runs where it reaches the pods."""
+        return list(command)
 
     def daemon(self, name, command, environment=None):
         made = Daemon(f"{self.name}/{name}", command, self.file(name + ".log"), environment)

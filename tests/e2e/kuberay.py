@@ -39,16 +39,18 @@ class Kubectl:
 
 
 def start_operator(cluster, *flags):
-    """Installs KubeRay's kinds and returns when the operator looks after them."""
+    """Installs KubeRay's kinds and returns when the operator looks after them. It runs where it
+    reaches the pods: it asks the heads how jobs are."""
     kubectl = Kubectl(cluster)
     for path in kuberay_crds():  # too large for the annotation of a client-side apply
         kubectl("apply", "--server-side", "-f", path)
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd",
             "rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io")
-    operator = cluster.daemon("kuberay", [
+    operator = cluster.daemon("kuberay", cluster.inside(
         cluster.binaries / "kuberay-operator", "--kubeconfig", cluster.file("admin.kubeconfig"),
         "--enable-leader-election=false", "--metrics-addr=0",
-        f"--health-probe-bind-address=127.0.0.1:{free_port()}", *flags]).start()
+        f"--health-probe-bind-address=127.0.0.1:{free_port()}", *flags),
+        {"CLUSTER_DOMAIN": cluster.domain}).start()
     wait_until(f"KubeRay {KUBERAY} works",
                lambda: operator.log_tail(200).count('"Starting workers"') >= 3, [operator])
 

@@ -21,7 +21,6 @@ PROGRAMS = {"containerd": "containerd", "ctr": "containerd", "runc": "runc",
             "busybox": "busybox-static", "ip": "iproute2", "unshare": "util-linux",
             "nsenter": "util-linux"}
 CNI = "/usr/lib/cni"
-DOMAIN = "cluster"
 PODS = "10.214.0"  # the network of the pods, inside of the node
 INTERFACES_MAX = 200  # nodes side by side on one machine
 CGROUPS = Path("/sys/fs/cgroup")
@@ -99,7 +98,9 @@ until ctr --address {socket} version > /dev/null 2>&1; do
 done
 python3 {names} {url} {folder}/pki/ca.crt {folder}/pki/admin.crt {folder}/pki/admin.key {domain} \\
   > {folder}/names.log 2>&1 &
-ctr --address {socket} -n k8s.io images import --snapshotter native {folder}/images.tar
+for archive in {archives}; do
+  ctr --address {socket} -n k8s.io images import --snapshotter native $archive
+done
 {kubelet} --config {folder}/kubelet.json --kubeconfig {folder}/kubelet.kubeconfig \\
   --root-dir {folder}/kubelet --cert-dir {folder}/kubelet-pki --node-ip {address} \\
   --hostname-override {node} > {folder}/kubelet.log 2>&1 &
@@ -129,11 +130,15 @@ state = "/run/containerd"
 
 class RealNodeCluster(ControlPlane):
     """start() returns when the node is ready; its pods run for real."""
+    domain = "cluster"
 
-    def __init__(self, name="real", version=KUBERNETES, folder=None, api_flags=()):
+    def __init__(self, name="real", version=KUBERNETES, folder=None, api_flags=(), programs=(),
+                 archives=()):
+        """With programs beside those that it runs itself, and images beside those of images.py."""
         check_possible()
         super().__init__(name, version, folder, api_flags=api_flags,
-                         programs=(*CONTROL_PLANE, "kubelet"))
+                         programs=(*CONTROL_PLANE, "kubelet", *programs))
+        self.archives = [self.file("images.tar"), *archives]
         self.link = Link()
         self.host = self.link.outside
         self.socket = "/run/containerd/containerd.sock"  # of the node's own /run
@@ -151,8 +156,8 @@ class RealNodeCluster(ControlPlane):
         words = {"folder": self.folder, "socket": self.socket, "cni": CNI, "pause": PAUSE_IMAGE,
                  "kubelet": self.binaries / "kubelet", "address": self.link.inside, "node": NODE,
                  "names": Path(__file__).resolve().parent / "peer_names.py", "url": self.url(),
-                 "domain": DOMAIN}
-        write_images(self.file("images.tar"))
+                 "domain": self.domain, "archives": " ".join(map(str, self.archives))}
+        write_images(self.archives[0])
         self.write("containerd.toml", CONTAINERD_CONFIG.format(**words))
         self.write("node.sh", NODE_SCRIPT.format(**words))
         self.write("kubelet.json", json.dumps(self.kubelet_config(), indent=1))
@@ -163,9 +168,17 @@ class RealNodeCluster(ControlPlane):
                 "ipam": {"type": "host-local", "dataDir": self.file("addresses"),
                          "ranges": [[{"subnet": f"{PODS}.0/24", "gateway": f"{PODS}.1"}]],
                          "routes": [{"dst": "0.0.0.0/0"}]}}]}))
+        self.write("resolv.conf", "nameserver 127.0.0.1\n")
 
     def write(self, name, text):
         Path(self.file(name)).write_text(text, encoding="utf-8")
+
+    def inside(self, *command):
+        """In the node's network, with its names."""
+        network = f"/proc/{self.first_process(self.daemons['node'])}/ns/net"
+        return ["nsenter", f"--net={network}", "unshare", "--mount", "sh", "-c",
+                f'mount --bind {self.file("resolv.conf")} /etc/resolv.conf && exec "$@"', "sh",
+                *command]
 
     def kubelet_config(self):
         return {
@@ -180,7 +193,7 @@ class RealNodeCluster(ControlPlane):
             "localStorageCapacityIsolation": False, "evictionHard": {},
             "makeIPTablesUtilChains": False, "podLogsDir": self.file("pod-logs"),
             "volumePluginDir": self.file("volume-plugins"), "registerNode": True,
-            "nodeStatusUpdateFrequency": "5s", "syncFrequency": "5s", "clusterDomain": DOMAIN,
+            "nodeStatusUpdateFrequency": "5s", "syncFrequency": "5s", "clusterDomain": self.domain,
             "clusterDNS": [f"{PODS}.1"],
             "shutdownGracePeriod": "0s", "serializeImagePulls": False,
         }
