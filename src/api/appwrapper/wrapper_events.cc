@@ -74,7 +74,8 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
   }
   const model::JobRow& row = *facts.row;
   const bool is_out = model::is_active(row.state) || model::is_final(row.state);
-  if (!is_out && row.attempt > 0)
+  const bool was_held = row.why == EndWhy::Held || row.why == EndWhy::Released;
+  if (!is_out && row.attempt > 0 && !was_held)
     steps.push_back(problem(step("Requeued", why_requeued(row), row.attempt)));
   if (!is_out) add_waiting(facts, steps);
   const bool was_made = is_out && facts.is_made();

@@ -71,6 +71,8 @@ TEST(WrapperSteps, SayWhyItIsBackInTheQueueOrWasNeverThere) {
   back.row->why = EndWhy::StartFailed;
   back.row->reason = "Secret s is missing";
   EXPECT_THAT(told(back), ElementsAre("!Requeued: Secret s is missing"));
+  back.row->why = EndWhy::Held;
+  EXPECT_THAT(told(back), IsEmpty()) << "its owner wanted it so";
   WrapperFacts refused;
   refused.refusal = "spec: missing";
   EXPECT_THAT(told(refused), ElementsAre("!Refused: spec: missing"));
