@@ -4,8 +4,11 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "kube/testing/folder.h"
+#include "net/testing/listener.h"
+#include "net/url.h"
 #include "tests/e2e/kube_cluster.h"
 
 namespace muster::e2e {
@@ -106,6 +109,51 @@ TEST(KubeCredentials, WithoutVerificationAnybodyIsTrusted) {
   EXPECT_THAT(who(*connect(access)), HasSubstr("cannot trust")) << "the system does not know it";
   access.cluster.verify = false;
   EXPECT_EQ(who(*connect(access)), "admin");
+}
+
+TEST(KubeCredentials, TheServerIsReachedThroughASocksProxy) {
+  kube::Access access = admin();
+  const auto server = net::parse_url(access.cluster.server);
+  net::testing::Listener proxy;
+  std::thread serves([&] {
+    net::testing::RawClient client = proxy.accept();
+    client.read_bytes(3);
+    client.send(std::string("\x05\x00", 2));
+    client.read_bytes(10);  // to connect to an address and a port
+    client.send(std::string("\x05\x00\x00\x01", 4) + std::string(6, '\0'));
+    net::testing::RawClient to(server->port);
+    net::testing::splice(client, to);
+  });
+  access.cluster.proxy_url = fmt::format("socks5://127.0.0.1:{}", proxy.port());
+  auto client = connect(access);
+  EXPECT_EQ(who(*client), "admin");
+  client.reset();
+  serves.join();
+}
+
+TEST(KubeCredentials, InAPodTheServiceAccountIsUsed) {
+  const kube::Access from = admin();
+  const auto client = connect(from);
+  const auto token =
+      client->send({.method = "POST",
+                    .path = "/api/v1/namespaces/default/serviceaccounts/default/token",
+                    .content_type = "application/json",
+                    .body = R"({"apiVersion":"authentication.k8s.io/v1",)"
+                            R"("kind":"TokenRequest","spec":{}})"});
+  ASSERT_TRUE(token.ok()) << token.error().message;
+  Folder folder;
+  folder.write("token", std::string(kube::text_at(*token, {"status", "token"})));
+  folder.write("ca.crt", from.cluster.ca.data);
+  folder.write("namespace", "default");
+  const auto server = net::parse_url(from.cluster.server);
+  const std::string port = std::to_string(server->port);
+  const auto access = kube::in_cluster_access(
+      [&](const char* name) {
+        return std::string_view(name).ends_with("PORT") ? port.c_str() : server->host.c_str();
+      },
+      folder.path(""));
+  ASSERT_TRUE(access.ok()) << access.error().message;
+  EXPECT_EQ(who(*connect(*access)), "system:serviceaccount:default:default");
 }
 
 TEST(KubeCredentials, AnAuthorityThatIsReplacedIsTakenUp) {

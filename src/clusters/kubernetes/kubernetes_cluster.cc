@@ -179,10 +179,11 @@ void KubernetesCluster::leave() {
   for (const auto& watches : watches_) remove_peers(*client_, watches->ns, options_.objects.server);
 }
 
-/// Of one that leaves: all that ended goes, and nobody waits any longer when it is gone.
+/// Of one that leaves: all that ended goes, and nobody waits any longer when it is gone. What it
+/// was asked before comes first: a relist finds what is left of former times.
 void KubernetesCluster::clear_to_leave() {
   const std::lock_guard lock(mutex_);
-  if (!leaving_ || has_cleared_) return;
+  if (!leaving_ || has_cleared_ || is_relisting_ || !held_.empty()) return;
   if (!std::exchange(is_clearing_, true)) book_.remove_ended();
   has_cleared_ = book_.leaving().empty();
   if (has_cleared_) leaving_->set_value();
