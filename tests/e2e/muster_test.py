@@ -114,6 +114,24 @@ class OnKubernetes(WithCluster):
                          [False], "only the one that gangs share")
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
+    def test_a_job_that_a_finalizer_keeps_is_told(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        path = (f"/apis/batch/v1/namespaces/{self.namespace}/jobs/"
+                f"{self.jobs()[0]['metadata']['name']}")
+
+        def finalizers(value):
+            status, answer = CLUSTER.request("PATCH", path, {"metadata": {"finalizers": value}},
+                                             "application/merge-patch+json")
+            self.assertEqual(status, 200, answer)
+        finalizers(["example.com/stay"])
+        self.muster("cancel", job)
+        self.wait("it is told", lambda: "StuckTerminating" in self.muster("show", job), 90)
+        self.assertEqual(self.server.job(job)["state"], "Stopping")
+        self.assertEqual(self.pods(), [])
+        finalizers(None)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+
     def test_attempts_that_nobody_wants_any_more_are_removed_after_a_restart(self):
         job = self.gang("sleep")
         self.wait_state(job, "Running")

@@ -81,6 +81,13 @@ class GangWatch::Core {
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
     return values_of(pods_->store(), attempt);
   }
+  std::vector<std::string> going_of(const ports::Attempt& attempt) const {
+    std::vector<std::string> titles;
+    for (const JobSight& job : values_of(jobs_->store(), attempt)) {
+      if (job.is_deleting) titles.push_back("Job " + job.name);
+    }
+    return titles;
+  }
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& key) const {
     const auto owner = [&](const auto& store) -> std::optional<ports::Attempt> {
       const auto sight = store.get(key);
@@ -161,6 +168,9 @@ std::optional<GangState> GangWatch::listed_state_of(const ports::Attempt& attemp
 }
 std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
   return core_->pods_of(attempt);
+}
+std::vector<std::string> GangWatch::going_of(const ports::Attempt& attempt) const {
+  return core_->going_of(attempt);
 }
 std::optional<ports::Attempt> GangWatch::owner_of(const std::string& kind, const std::string& ns,
                                                   const std::string& name) const {

@@ -43,6 +43,8 @@ class GangWatch {
   /// Of a list that is one Job; none: it is not one, or not known yet.
   std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;
+  /// "Job m-x-1" of each that is deleted and still there.
+  std::vector<std::string> going_of(const ports::Attempt& attempt) const;
   /// Of a Job or a pod; none: it is not one of ours, or not known yet.
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& ns,
                                          const std::string& name) const;

@@ -27,6 +27,7 @@ constexpr Duration idle_pause = seconds(1);
 constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
 constexpr Duration relist_pause = seconds(1);
 constexpr Duration free_pause = seconds(5);
+constexpr Duration object_patience = seconds(30);  // for what is deleted and has no pods
 constexpr Duration clear_within = seconds(20);
 constexpr Duration logs_pause = milliseconds(20);
 
@@ -64,6 +65,20 @@ model::PodNote stuck_note(const PodSight& pod, Time now) {
           .object = "Pod " + pod.name,
           .reason = "StuckTerminating",
           .message = stuck_words(pod),
+          .is_warning = true};
+}
+
+/// Of an object that stays when the last pod of its attempt is gone.
+model::PodNote held_note(const ports::Attempt& attempt, const std::string& title, Time now) {
+  return {.job = attempt.job,
+          .attempt = attempt.number,
+          .at = now,
+          .key = fmt::format("stuck {} {}", attempt.number, title),
+          .object = title,
+          .reason = "StuckTerminating",
+          .message =
+              "it was deleted and its pods are gone, but a finalizer keeps it, or something "
+              "that it owns; the job waits until it is gone",
           .is_warning = true};
 }
 
@@ -339,13 +354,32 @@ void KubernetesCluster::pass_logs(Time now) {
 /// counted, unless its job chose that it be forced after a time.
 void KubernetesCluster::free_stuck(Time now) {
   const auto is_lost = [this](const std::string& node) { return sight_->is_node_lost(node); };
+  std::map<ports::Attempt, Time> podless;
   for (const ports::Attempt& attempt : book_.leaving()) {
-    const OverduePods overdue = overdue_among(pods_of(attempt), is_lost, now);
+    const std::vector<PodSight> pods = pods_of(attempt);
+    if (pods.empty()) {
+      const auto known = podless_since_.find(attempt);
+      const Time since = known == podless_since_.end() ? now : known->second;
+      podless.emplace(attempt, since);
+      if (now - since >= object_patience) tell_held(attempt, now);
+    }
+    const OverduePods overdue = overdue_among(pods, is_lost, now);
     for (const PodSight& pod : overdue.lost) writer_->force_away(pod.ns, pod.name, pod.uid);
     for (const PodSight& pod : overdue.forced) writer_->force_away(pod.ns, pod.name, pod.uid);
     for (const PodSight& pod : overdue.stuck) {
       if (ports_.notes != nullptr) ports_.notes->note(stuck_note(pod, now));
     }
+  }
+  podless_since_.swap(podless);
+}
+
+void KubernetesCluster::tell_held(const ports::Attempt& attempt, Time now) {
+  if (ports_.notes == nullptr) return;
+  for (const auto& watches : watches_) {
+    for (const std::string& title : watches->gangs->going_of(attempt))
+      ports_.notes->note(held_note(attempt, title, now));
+    for (const std::string& title : watches->workloads->going_of(attempt))
+      ports_.notes->note(held_note(attempt, title, now));
   }
 }
 

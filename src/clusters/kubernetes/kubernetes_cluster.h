@@ -120,6 +120,7 @@ class KubernetesCluster : public ports::Cluster,
   void pass_logs(Time now);
   void do_commands(Time now);
   void free_stuck(Time now);
+  void tell_held(const ports::Attempt& attempt, Time now);
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
   void ask_identity();
@@ -177,8 +178,9 @@ class KubernetesCluster : public ports::Cluster,
   int promised_ = 0;                                // answers to come
   bool is_relisting_ = false;
   bool has_asked_identity_ = false;
-  bool is_clearing_ = false;  // it leaves, and what ended is being removed
-  bool has_cleared_ = false;  // and that is done
+  bool is_clearing_ = false;                      // it leaves, and what ended is being removed
+  bool has_cleared_ = false;                      // and that is done
+  std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;

@@ -100,6 +100,20 @@ class WorkloadWatch::Core {
     return state && !state->reason.empty() ? Kept::Yes : Kept::NotKnown;
   }
 
+  std::vector<std::string> going_of(const ports::Attempt& attempt) const {
+    std::vector<std::string> titles;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, kind] : kinds_) {
+      for (const auto& one : kind->informer->store().by_index(by_attempt, word_of(attempt))) {
+        if (one->is_deleting) titles.push_back(one->kind + " " + one->name);
+      }
+    }
+    for (const auto& root : roots_->store().by_index(by_attempt, word_of(attempt))) {
+      if (root->is_deleting) titles.push_back("ConfigMap " + root->name);
+    }
+    return titles;
+  }
+
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& key) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [resource, watched] : kinds_) {
@@ -205,6 +219,9 @@ std::optional<GangState> WorkloadWatch::state_of(const ports::Attempt& attempt,
 WorkloadWatch::Kept WorkloadWatch::is_kept(const ports::Attempt& attempt,
                                            const std::vector<PodSight>& pods) const {
   return core_->is_kept(attempt, pods);
+}
+std::vector<std::string> WorkloadWatch::going_of(const ports::Attempt& attempt) const {
+  return core_->going_of(attempt);
 }
 std::optional<ports::Attempt> WorkloadWatch::owner_of(const std::string& kind,
                                                       const std::string& ns,

@@ -34,6 +34,8 @@ class WorkloadWatch {
   /// until all of them are seen.
   enum class Kept { No, Yes, NotKnown };
   Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const;
+  /// "RayCluster train" of each object of a list that is deleted and still there, the root last.
+  std::vector<std::string> going_of(const ports::Attempt& attempt) const;
   /// Of an object of a list; none: it is not one of ours, or not known yet.
   std::optional<ports::Attempt> owner_of(const std::string& kind, const std::string& ns,
                                          const std::string& name) const;
