@@ -58,7 +58,7 @@ server:  ## the real server over HTTP: kill -9 on both stores, full disk, full i
 	@$(TIERS) server
 
 e2e:  ## real Kubernetes control planes and a real node; builds their binaries once, into a cache (Go, minutes)
-	@tests/e2e/binaries.py --with kubelet kubectl kuberay-operator
+	@tests/e2e/binaries.py --with kubelet kubectl kuberay-operator helm
 	-@tests/compat/venvs.py
 	@$(TIERS) e2e
 

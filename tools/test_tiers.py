@@ -168,7 +168,8 @@ def thread_sanitizer(*libraries):
 
 def kubernetes_binaries(context):
     """What the e2e tier runs, built once into a cache; without Go that tier says it is skipped."""
-    for command in (["tests/e2e/binaries.py", "--with", "kubelet", "kubectl", "kuberay-operator"],
+    for command in (["tests/e2e/binaries.py", "--with", "kubelet", "kubectl", "kuberay-operator",
+                     "helm"],
                     ["tests/compat/venvs.py"]):
         code, output = context.call(*command)
         if code:

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 
+#include "apps/muster/serve/health_port.h"
 #include "apps/muster/serve/mcad_profile.h"
 #include "apps/muster/serve/server.h"
 #include "base/text.h"
@@ -35,8 +36,15 @@ struct ServeOptions {
   std::shared_ptr<McadFlags> mcad;
 };
 
+/// What the options come to.
+struct Setup {
+  config::Config config;
+  std::string health_address;  // "": none
+};
+
 /// None, with the problems printed, if it cannot be used.
-std::optional<config::Config> configuration(const ServeOptions& options) {
+std::optional<Setup> setup_of(const ServeOptions& options) {
+  Setup made;
   std::string text;
   std::string name = "the built-in configuration";
   if (options.demo) text = config::demo_yaml();
@@ -49,6 +57,7 @@ std::optional<config::Config> configuration(const ServeOptions& options) {
     }
     name = "the profile mcad";
     text = setup->yaml;
+    made.health_address = setup->health_address;
     for (const std::string& note : setup->notes) fmt::print(stderr, "no effect: {}\n", note);
   }
   if (!options.config.empty()) {
@@ -74,7 +83,8 @@ std::optional<config::Config> configuration(const ServeOptions& options) {
     return std::nullopt;
   }
   if (!options.tls_cert.empty()) config.tls = config::Tls{options.tls_cert, options.tls_key};
-  return std::move(config);
+  made.config = std::move(config);
+  return made;
 }
 
 std::string_view kind_text(config::ClusterType type) {
@@ -143,13 +153,22 @@ sigset_t waited_signals() {
 }
 
 int serve(const ServeOptions& options) {
-  std::optional<config::Config> config = configuration(options);
-  if (!config) return 1;
+  const std::optional<Setup> setup = setup_of(options);
+  if (!setup) return 1;
   const sigset_t signals = waited_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::atomic<bool> failed{false};
-  Server server(*config, options.config, [&failed] {
+  std::unique_ptr<net::HttpServer> health;
+  if (!setup->health_address.empty()) {
+    auto opened = open_health_port(setup->health_address);
+    if (!opened) {
+      fmt::print(stderr, "muster serve: {}\n", opened.error().message);
+      return 1;
+    }
+    health = std::move(*opened);
+  }
+  Server server(setup->config, options.config, [&failed] {
     failed = true;
     ::kill(::getpid(), SIGTERM);
   });
@@ -157,13 +176,13 @@ int serve(const ServeOptions& options) {
     fmt::print(stderr, "muster serve: {}\n", started.error().message);
     return 1;
   }
-  say_hello(*config, server.url(), server.first_token_file());
+  say_hello(setup->config, server.url(), server.first_token_file());
   while (true) {
     int number = 0;
     ::sigwait(&signals, &number);
     if (number != SIGHUP) break;
-    const std::optional<config::Config> again = configuration(options);
-    const Status reloaded = again ? server.reload(*again) : Status(invalid("it has errors"));
+    const std::optional<Setup> again = setup_of(options);
+    const Status reloaded = again ? server.reload(again->config) : Status(invalid("it has errors"));
     if (!reloaded) fmt::print(stderr, "muster serve: not reloaded: {}\n", reloaded.error().message);
   }
   server.stop();

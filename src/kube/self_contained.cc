@@ -43,8 +43,13 @@ std::array<FileField, 4> file_fields(Access& access) {
 void put(json::object& into, std::string_view key, const std::string& value) {
   if (!value.empty()) into[key] = value;
 }
-void put_pem(json::object& into, std::string_view key, const PemSource& source) {
-  if (!source.data.empty()) into[key] = net::base64_encode(source.data);
+/// Its content, or else the file that has it.
+void put_pem(json::object& into, const std::string& key, const PemSource& source) {
+  if (!source.data.empty()) {
+    into[key + "-data"] = net::base64_encode(source.data);
+  } else {
+    put(into, key, source.file);
+  }
 }
 json::array texts(const std::vector<std::string>& list) {
   return json::array(list.begin(), list.end());
@@ -55,7 +60,7 @@ json::object cluster_object(const ClusterEntry& cluster) {
   put(made, "server", cluster.server);
   put(made, "tls-server-name", cluster.tls_server_name);
   if (!cluster.verify) made["insecure-skip-tls-verify"] = true;
-  put_pem(made, "certificate-authority-data", cluster.ca);
+  put_pem(made, "certificate-authority", cluster.ca);
   put(made, "proxy-url", cluster.proxy_url);
   if (cluster.disable_compression) made["disable-compression"] = true;
   if (!cluster.exec_config.is_null()) {
@@ -82,10 +87,11 @@ json::object plugin_object(const ExecPlugin& plugin) {
 json::object user_object(const UserEntry& user) {
   json::object made;
   put(made, "token", user.token);
+  put(made, "tokenFile", user.token_file);
   put(made, "username", user.username);
   put(made, "password", user.password);
-  put_pem(made, "client-certificate-data", user.cert);
-  put_pem(made, "client-key-data", user.key);
+  put_pem(made, "client-certificate", user.cert);
+  put_pem(made, "client-key", user.key);
   put(made, "as", user.impersonate.user);
   put(made, "as-uid", user.impersonate.uid);
   if (!user.impersonate.groups.empty()) made["as-groups"] = texts(user.impersonate.groups);

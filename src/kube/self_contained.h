@@ -22,7 +22,8 @@ struct SelfContained {
 /// Reads the files that the access names. Errors name field and file.
 Result<SelfContained> copy_files(Access access);
 
-/// A kubeconfig with one context, which is the current one. Only for an access without files.
+/// A kubeconfig with one context, which is the current one. Files that the access names are named,
+/// so for others it is only of use after copy_files.
 std::string kubeconfig_of(const Access& access);
 
 /// Invalid, naming the field, when it refers to files.

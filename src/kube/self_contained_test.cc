@@ -60,6 +60,19 @@ TEST(SelfContained, FilesBecomeContentAndTheResultReadsTheSameAnywhere) {
   EXPECT_THAT(again.user.impersonate.groups, ElementsAre("a", "b"));
 }
 
+TEST(SelfContained, FilesThatAreNotCopiedStayFiles) {
+  const Access access =
+      access_from(with("{server: 'https://h:6443', certificate-authority: /pki/ca.crt}",
+                       "{client-certificate: /pki/me.crt, client-key: /pki/me.key, tokenFile: "
+                       "/run/token}"),
+                  "/k/config");
+  const Access again = access_from(kubeconfig_of(access), "written");
+  EXPECT_EQ(again.cluster.ca, (PemSource{.file = "/pki/ca.crt"}));
+  EXPECT_EQ(again.user.cert, (PemSource{.file = "/pki/me.crt"}));
+  EXPECT_EQ(again.user.key, (PemSource{.file = "/pki/me.key"}));
+  EXPECT_EQ(again.user.token_file, "/run/token");
+}
+
 TEST(SelfContained, APluginStaysAReference) {
   const Access access = access_from(
       with("{server: 'https://h', insecure-skip-tls-verify: true, extensions: [{name: "

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "kube/json.h"
 #include "manifest/pod_resources.h"
@@ -62,6 +63,11 @@ class Found {
     one.replicas_at = std::move(replicas_at);
     one.pods_a_replica = pods_a_replica;
   }
+  /// To the pods of the set that was added last, if it was.
+  void add_container(const std::string& set, json::value container) {
+    if (templates_.empty() || templates_.back().set != set) return;
+    templates_.back().added.push_back(std::move(container));
+  }
   std::vector<PodTemplate> take() { return std::move(templates_); }
 
  private:
@@ -80,6 +86,16 @@ void add_job_set(const json::value& object, Found& found) {
   }
 }
 
+/// What KubeRay puts beside the head of a cluster that scales itself. Resources that are given
+/// replace its own altogether, also where they say less.
+json::value ray_autoscaler(const json::value& cluster) {
+  const json::value* given = kube::find(cluster, {"autoscalerOptions", "resources"});
+  const bool is_given = given != nullptr && given->is_object();
+  const json::value own = {{"cpu", "500m"}, {"memory", "512Mi"}};
+  return {{"name", "autoscaler"},
+          {"resources", is_given ? *given : json::value{{"requests", own}, {"limits", own}}}};
+}
+
 /// A Ray cluster at `to`: the head, and the workers of each group.
 void add_ray(const json::value& object, const Path& to, Found& found) {
   const auto below = [&](std::initializer_list<Path::value_type> more) {
@@ -92,6 +108,7 @@ void add_ray(const json::value& object, const Path& to, Found& found) {
   if (cluster == nullptr) return;
   // Ray's autoscaler adds and removes workers between these bounds: the gang is its lower one.
   const bool scales_itself = kube::flag_at(*cluster, {"enableInTreeAutoscaling"});
+  if (scales_itself) found.add_container("head", ray_autoscaler(*cluster));
   const json::array& groups = items_at(*cluster, {"workerGroupSpecs"});
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (kube::flag_at(groups[i], {"suspend"})) continue;
@@ -209,6 +226,16 @@ bool has_containers(const json::value* pod) {
   return pod != nullptr && !items_at(*pod, {"spec", "containers"}).empty();
 }
 
+/// Whoever gives the path to a template does not know what its controller adds.
+json::array added_at(const json::value& object, const Path& path) {
+  const auto inferred = infer_templates(object);
+  if (!inferred) return {};
+  for (const PodTemplate& one : *inferred) {
+    if (one.path == path) return one.added;
+  }
+  return {};
+}
+
 /// podSets of a wrapped object.
 Result<std::vector<PodTemplate>> given_templates(const json::value& object,
                                                  const json::array& given) {
@@ -228,6 +255,7 @@ Result<std::vector<PodTemplate>> given_templates(const json::value& object,
     one.path = std::move(*path);
     one.set = fmt::format("set{}", i);
     one.count = replicas;
+    one.added = added_at(object, one.path);
   }
   return templates;
 }
@@ -457,6 +485,17 @@ Result<ObjectList> read_objects(const json::value& list) {
         "templates are: {template: ..., podSets: [{path: template.spec.template, replicas: 1}]}");
   }
   return read;
+}
+
+json::value pod_of(const json::value& object, const PodTemplate& one) {
+  const json::value* there = at(object, one.path);
+  MUSTER_CHECK(there != nullptr, "{} leads nowhere in {}", to_text(one.path), title_of(object));
+  json::value pod = *there;
+  if (one.added.empty()) return pod;
+  json::array containers = items_at(pod, {"spec", "containers"});
+  containers.insert(containers.end(), one.added.begin(), one.added.end());
+  kube::set_at(pod, {"spec", "containers"}, std::move(containers));
+  return pod;
 }
 
 std::string title_of(const json::value& object) {

@@ -12,6 +12,7 @@
 // room that no object takes.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,7 @@ struct PodTemplate {
   std::int64_t pods_a_replica = 1;       // elastic
   std::optional<Amounts> requests = {};  // what a pod needs, whatever its containers say
   bool has_template = true;              // false: there is no path, see `covered`
+  boost::json::array added = {};         // containers that its controller adds to each pod
 };
 
 struct ObjectList {
@@ -62,6 +64,9 @@ Result<std::vector<PodTemplate>> infer_templates(const boost::json::value& objec
 
 /// Reads a JSON list. Lists of kind List are taken apart. Errors name the object and the field.
 Result<ObjectList> read_objects(const boost::json::value& list);
+
+/// The pod of a template of that object, with what its controller adds to it.
+boost::json::value pod_of(const boost::json::value& object, const PodTemplate& one);
 
 /// "Job train", for messages.
 std::string title_of(const boost::json::value& object);

@@ -239,12 +239,64 @@ TEST(PodSets, OfARayClusterThatScalesItselfMayStartWithTheLeast) {
            bounds + ", template: POD}]}}";
   };
   EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 2, maxReplicas: 9")),
-            "headx1/1 0m 0; gx4/2 0m 0; 0 covered");
+            "headx1/1 500m 0; gx4/2 0m 0; 0 covered");
   EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 2, numOfHosts: 3")),
-            "headx1/1 0m 0; gx12/6 0m 0; 0 covered");
-  EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 0")), "headx1/1 0m 0; gx4/1 0m 0; 0 covered");
-  EXPECT_EQ(gang_of(ray("minReplicas: 2")), "headx1/1 0m 0; gx2/2 0m 0; 0 covered");
-  EXPECT_EQ(gang_of(ray("minReplicas: 0, maxReplicas: 3")), "mainx1/1 0m 0; 0 covered");
+            "headx1/1 500m 0; gx12/6 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("replicas: 4, minReplicas: 0")), "headx1/1 500m 0; gx4/1 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("minReplicas: 2")), "headx1/1 500m 0; gx2/2 0m 0; 0 covered");
+  EXPECT_EQ(gang_of(ray("minReplicas: 0, maxReplicas: 3")), "mainx1/1 500m 0; 0 covered");
+}
+
+TEST(PodSets, TheHeadOfARayClusterThatScalesItselfHasItsAutoscalerBesideIt) {
+  const auto head = [](const std::string& version, const std::string& more) {
+    const auto list = read_objects(list_of(
+        "{apiVersion: ray.io/" + version + ", kind: RayCluster, metadata: {name: r}, spec: {" +
+        more +
+        "headGroupSpec: {template: {spec: {initContainers: [{name: i, resources: {requests: "
+        "{cpu: 1200m}}}], containers: [{name: ray, resources: {requests: {cpu: 1, memory: "
+        "1Gi}}}]}}}}}"));
+    if (!list) return list.error().message;
+    const auto sets = pod_sets_of(*list, {});
+    if (!sets) return sets.error().message;
+    const model::Resources& requests = sets->front().pod.requests;
+    return fmt::format("{}m {}Mi", requests.cpu.v, requests.memory.v >> 20);
+  };
+  const std::string scales = "enableInTreeAutoscaling: true, ";
+  for (const char* version : {"v1", "v1alpha1"}) {
+    EXPECT_EQ(head(version, ""), "1200m 1024Mi") << "nothing is added to one that does not";
+    EXPECT_EQ(head(version, scales), "1500m 1536Mi") << "KubeRay's own amounts";
+    EXPECT_EQ(head(version, scales + "autoscalerOptions: {idleTimeoutSeconds: 5}, "),
+              "1500m 1536Mi");
+    EXPECT_EQ(head(version, scales + "autoscalerOptions: {resources: {requests: {cpu: 1, memory: "
+                                     "2Gi}, limits: {cpu: 2}}}, "),
+              "2000m 3072Mi");
+    EXPECT_EQ(head(version, scales + "autoscalerOptions: {resources: {limits: {cpu: 250m}}}, "),
+              "1250m 1024Mi")
+        << "what is given replaces all of it; limits are requests where these are missing";
+    EXPECT_EQ(head(version, scales + "autoscalerOptions: {resources: {}}, "), "1200m 1024Mi");
+  }
+}
+
+TEST(PodSets, TheAutoscalerIsThereAlsoOfARayJobAndWherePathsAreGiven) {
+  const std::string spec =
+      "{enableInTreeAutoscaling: true, headGroupSpec: {template: POD}, workerGroupSpecs: "
+      "[{groupName: g, replicas: 1, minReplicas: 1, template: POD}]}";
+  EXPECT_EQ(gang_of("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: "
+                    "{rayClusterSpec: " +
+                    spec + "}}"),
+            "headx1/1 500m 0; gx1/1 0m 0; 0 covered");
+  const std::string wrapped =
+      "template: {apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: r}, spec: " + spec +
+      "}";
+  EXPECT_EQ(gang_of("{" + wrapped +
+                    ", podSets: [{path: template.spec.headGroupSpec.template}, {path: "
+                    "'template.spec.workerGroupSpecs[0].template', replicas: 2}]}"),
+            "set0x1/1 500m 0; set1x2/2 0m 0; 0 covered");
+  EXPECT_EQ(gang_of("{" + wrapped +
+                    ", podResources: [{replicas: 1, requests: {cpu: 2}}, {replicas: 1, requests: "
+                    "{cpu: 1}}]}"),
+            "headx1/1 2000m 0; gx1/1 1000m 0; 0 covered")
+      << "who says what pods need has counted it";
 }
 
 TEST(PodSets, PathsReadBackAndWrongOnesAreRefused) {

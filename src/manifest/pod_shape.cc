@@ -168,9 +168,7 @@ namespace {
 Result<model::PodShape> shape_at(const ObjectList& list, const PodTemplate& one,
                                  const GpuNaming& naming) {
   const json::value& object = list.objects[one.object];
-  const json::value* pod = at(object, one.path);
-  MUSTER_CHECK(pod != nullptr, "{} leads nowhere in {}", to_text(one.path), title_of(object));
-  auto shape = pod_shape_of(*pod, naming);
+  auto shape = pod_shape_of(pod_of(object, one), naming);
   if (shape) return shape;
   return invalid(
       fmt::format("{}, {}: {}", title_of(object), to_text(one.path), shape.error().message));

@@ -69,19 +69,21 @@ class WithHub(WithServer):
         self.make_namespace(CLUSTER)
         self.begin_hub()
 
-    def begin_hub(self, more="", kubeconfig=""):
+    def begin_hub(self, more="", kubeconfig="", beside=""):
+        """With more in `appwrappers`, and more keys beside it."""
         kubeconfig = kubeconfig or CLUSTER.file("admin.kubeconfig")
         self.begin(f"""clusters:
 - {{name: real, type: kubernetes, kubeconfig: {kubeconfig}, context: real,
    namespace: {self.namespace}}}
 appwrappers: {{cluster: real, namespace: {self.namespace}, profile: {self.profile}{more}}}
-""")
+{beside}""")
 
     def kubectl(self, *words, stdin=None, code=0):
         done = subprocess.run(
             [KUBECTL, "--kubeconfig", CLUSTER.file("admin.kubeconfig"), "-n", self.namespace,
              *words], input=stdin, capture_output=True, text=True, timeout=120, check=False)
-        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        if code is not None:
+            self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done.stdout + done.stderr
 
     def create(self, *objects):
@@ -635,9 +637,10 @@ def install_crds(*more):
         raise AssertionError(done.stdout + done.stderr)
 
 
-def main():
+def main(doc=__doc__):
+    """Also of the other files of tests of AppWrappers, which import this one."""
     global CLUSTER, KUBECTL  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=doc.split("\n", 1)[0])
     parser.add_argument("binary")
     parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
     options, rest = parser.parse_known_args()

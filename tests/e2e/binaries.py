@@ -26,6 +26,7 @@ NAMED = {"oldest": "1.31.14", "newest": "1.36.3"}  # versions of Kubernetes: `ma
 ETCD = "3.6.7"
 KWOK = "0.7.0"
 KUBERAY = "1.4.2"
+HELM = "3.19.0"
 
 KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
 BARE = ("etcd", "kube-apiserver")
@@ -36,6 +37,7 @@ PLAIN = {  # name -> module, package, version
     "etcd": ("go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3", ETCD),
     "kwok": ("sigs.k8s.io/kwok", "sigs.k8s.io/kwok/cmd/kwok", KWOK),
     "kuberay-operator": (KUBERAY_MODULE, KUBERAY_MODULE, KUBERAY),
+    "helm": ("helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", HELM),
 }
 DOWNLOAD_TRIES = 6
 

@@ -180,7 +180,10 @@ class Wrapped(WithRay):
                      "appwrapper/more")
         self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/ray"])
         self.assertEqual(len(self.pod_names()), 3)
-        self.kubectl("delete", "appwrapper", "ray", "--timeout=60s")
+        # Its pods are counted once, whatever labels they have: five cores are left of eight.
+        self.wrap("beside", ray_cluster("beside", **cluster_spec(workers=4)))
+        self.wait_ready("beside", 4)
+        self.kubectl("delete", "appwrapper", "ray", "beside", "--timeout=60s")
         self.wait_ready("more", 5)
         self.kubectl("delete", "appwrapper", "more", "--cascade=foreground", "--timeout=60s")
         self.assertEqual(self.kubectl.names("rayclusters,pods"), [])
@@ -255,6 +258,27 @@ class Plain(WithRay):
         tight = self.submit(ray_cluster("tight", enableInTreeAutoscaling=True, **cluster_spec(
             workers=3, minReplicas=1, maxReplicas=4)))
         self.wait_state(tight, "Running")
+        self.wait_ready("tight", 2)
+
+    def test_the_autoscaler_beside_the_head_is_counted(self):
+        def scaling(name, cpu, version="v1"):
+            made = ray_cluster(name, enableInTreeAutoscaling=True, autoscalerOptions={
+                "resources": {"requests": {"cpu": cpu, "memory": "1G"}}}, **cluster_spec(workers=1))
+            made["apiVersion"] = f"ray.io/{version}"
+            return made
+        first = self.submit(scaling("first", "3"))
+        self.wait_state(first, "Running")
+        self.wait_ready("first", 1)
+        head = next(pod for pod in self.pods() if "-head-" in pod["metadata"]["name"])
+        self.assertEqual([one["name"] for one in head["spec"]["containers"]],
+                         ["ray-head", "autoscaler"])
+        # Five of eight cores are used: beside the other one is room for this head, not for both.
+        second = self.submit(scaling("second", "1500m", "v1alpha1"))
+        self.wait("it waits", lambda: "second is waiting" in self.muster("explain", second))
+        self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/first"])
+        third = self.submit(scaling("third", "1", "v1alpha1"))
+        self.wait_state(third, "Running")
+        self.wait_ready("third", 1)
 
 
 def main():

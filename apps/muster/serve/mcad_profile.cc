@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "kube/files.h"
+#include "kube/json.h"
 #include "kube/kubeconfig.h"
 #include "kube/self_contained.h"
+#include "kube/yaml.h"
 
 namespace muster::app {
 
@@ -41,11 +46,14 @@ Result<bool> truth(const std::string& text, std::string_view name) {
   return invalid(fmt::format("{}: '{}' is neither true nor false", name, text));
 }
 
+bool is_in_pod(const McadFlags& flags, const Variable& variable) {
+  return flags.kubeconfig.empty() && variable("KUBERNETES_SERVICE_HOST") != nullptr &&
+         variable("KUBECONFIG") == nullptr;
+}
+
 /// As MCAD finds it: the flag, KUBECONFIG, the cluster it runs in.
 Result<kube::Access> own_cluster(const McadFlags& flags, const Variable& variable) {
-  if (flags.kubeconfig.empty() && variable("KUBERNETES_SERVICE_HOST") != nullptr &&
-      variable("KUBECONFIG") == nullptr)
-    return kube::in_cluster_access(variable);
+  if (is_in_pod(flags, variable)) return kube::in_cluster_access(variable);
   const auto config = flags.kubeconfig.empty() ? kube::load_kubeconfigs(variable)
                                                : kube::load_kubeconfig(flags.kubeconfig);
   if (!config) return config.error();
@@ -57,12 +65,21 @@ std::string cluster_yaml(const std::string& name, const kube::Access& access) {
                      quoted(name), quoted(kube::kubeconfig_of(access)));
 }
 
-/// "file:uncordon,other:uncordon", as MCAD's dispatcher takes them; files are paths here.
+/// MCAD looks for the kubeconfigs of its agents in one folder, into which its chart mounts them.
+std::string agent_file(const std::string& file) {
+  constexpr std::string_view folder = "/root/kubernetes/";
+  std::error_code unknown;
+  if (file.find('/') != std::string::npos || std::filesystem::exists(file, unknown)) return file;
+  return std::string(folder) + file;
+}
+
+/// "file:uncordon,other:uncordon", as MCAD's dispatcher takes them.
 Result<std::string> agents_yaml(const std::string& agents, std::set<std::string>& names) {
   std::string yaml;
   for (const std::string_view agent : split(agents, ',')) {
-    const std::string file(agent.substr(0, agent.rfind(':')));
+    std::string file(trim(agent.substr(0, agent.rfind(':'))));
     if (file.empty()) continue;
+    file = agent_file(file);
     const auto config = kube::load_kubeconfig(file);
     if (!config) return Error{config.error().fault, "agentconfigs: " + config.error().message};
     const auto access = kube::access_of(*config);
@@ -73,6 +90,49 @@ Result<std::string> agents_yaml(const std::string& agents, std::set<std::string>
     yaml += cluster_yaml(name, *access);
   }
   return yaml;
+}
+
+using Data = std::map<std::string, std::string>;
+
+/// As a volume of a pod has it: a file for each key, beside links that begin with "..".
+Result<Data> mounted_data(const std::string& folder) {
+  Data data;
+  std::error_code wrong;
+  std::filesystem::directory_iterator entry(folder, wrong);
+  for (const auto end = std::filesystem::end(entry); !wrong && entry != end;
+       entry.increment(wrong)) {
+    const std::string key = entry->path().filename();
+    std::error_code unknown;
+    if (key.starts_with("..") || !entry->is_regular_file(unknown)) continue;
+    const auto text = kube::read_small_file(entry->path());
+    if (!text)
+      return Error{text.error().fault,
+                   fmt::format("config-map: {}: {}", entry->path().string(), text.error().message)};
+    data[key] = trim(*text);
+  }
+  if (wrong) return invalid(fmt::format("config-map: {}: {}", folder, wrong.message()));
+  return data;
+}
+
+/// Of MCAD's ConfigMap; nothing if there is none.
+Result<Data> config_map_data(const std::string& path) {
+  if (path.empty()) return Data();
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return mounted_data(path);
+  const auto text = kube::read_small_file(path);
+  if (!text)
+    return Error{text.error().fault, fmt::format("config-map: {}: {}", path, text.error().message)};
+  const auto objects = kube::parse_yaml(*text);
+  if (!objects) return invalid(fmt::format("config-map: {}: {}", path, objects.error().message));
+  Data data;
+  for (const boost::json::value& object : *objects) {
+    for (const auto& member : kube::map_at(object, {"data"})) {
+      if (member.value().is_string())
+        data[std::string(member.key())] = trim(std::string_view(member.value().get_string()));
+    }
+  }
+  if (data.empty()) return invalid(fmt::format("config-map: {}: no ConfigMap with data", path));
+  return data;
 }
 
 void note_what_has_no_effect(const McadFlags& flags, const Variable& variable,
@@ -103,7 +163,11 @@ std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
   add("--dispatcher", &McadFlags::dispatcher, "true: dispatch to --agentconfigs (DISPATCHER_MODE)");
   add("--agentconfigs", &McadFlags::agent_configs,
       "kubeconfigs of clusters to dispatch to, FILE:uncordon,... (DISPATCHER_AGENT_CONFIGS)");
-  add("--healthProbeListenAddr", &McadFlags::health_address, "where /healthz is served as well");
+  add("--healthProbeListenAddr", &McadFlags::health_address,
+      "where /healthz is served as well; none: :8081 in a pod");
+  add("--config-map", &McadFlags::config_map,
+      "MCAD's ConfigMap: the folder where it is mounted, or its manifest; the environment goes "
+      "before it");
   add("--master", &McadFlags::master, "no effect: the kubeconfig says it");
   add("--dynamicpriority", &McadFlags::dynamic_priority, "no effect");
   add("--backofftime", &McadFlags::back_off_time, "no effect: nothing waits for a time");
@@ -114,8 +178,17 @@ std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
   return flags;
 }
 
-Result<McadSetup> mcad_setup(const McadFlags& flags, const Variable& variable) {
+Result<McadSetup> mcad_setup(const McadFlags& flags, const Variable& environment) {
+  const auto data = config_map_data(flags.config_map);
+  if (!data) return data.error();
+  const Variable variable = [&](const char* name) -> const char* {
+    const char* value = environment(name);
+    const auto found = data->find(name);
+    return value != nullptr || found == data->end() ? value : found->second.c_str();
+  };
   McadSetup setup;
+  setup.health_address = flags.health_address;
+  if (setup.health_address.empty() && is_in_pod(flags, variable)) setup.health_address = ":8081";
   const auto access = own_cluster(flags, variable);
   if (!access) return access.error();
   const std::string hub = access->context.empty() ? "hub" : kube::plain_name(access->context);

@@ -20,6 +20,7 @@ struct McadFlags {
   std::string dispatcher;
   std::string agent_configs;
   std::string health_address;
+  std::string config_map;  // where MCAD's variables stand, beside the environment
   // Without a meaning in Muster, or never read by MCAD itself.
   std::string master;
   std::string dynamic_priority;
@@ -35,6 +36,7 @@ std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve);
 
 struct McadSetup {
   std::string yaml;                // a configuration
+  std::string health_address;      // where /healthz is served as well; "": nowhere
   std::vector<std::string> notes;  // what of the flags has no effect, and why
 };
 /// `variable` is the environment. The error names what is missing.

@@ -63,6 +63,12 @@ struct WrapperFacts {
   bool is_made() const {
     return (is_seen() && sight.is_made) || (row && row->started != Time::never());
   }
+  /// The newest attempt ended before all its objects were made: a kind or a namespace is missing,
+  /// or a quota of the cluster is full. It is tried again.
+  bool could_not_be_made() const {
+    return row && row->state == model::JobState::Waiting &&
+           row->why == model::EndWhy::StartFailed && !is_made();
+  }
 };
 
 }  // namespace muster::api

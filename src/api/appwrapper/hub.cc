@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "api/appwrapper/install.h"
+#include "api/appwrapper/status_fields.h"
 #include "api/appwrapper/status_v1beta1.h"
 #include "api/appwrapper/status_v1beta2.h"
 #include "api/appwrapper/suspension.h"
@@ -188,7 +189,7 @@ WrapperRow AppWrapperHub::row_of(const Record& record) const {
   if (record.facts.sight.attempt.number == job.attempt) row.pods = record.facts.sight.pods;
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
-  if (record.facts.wait) row.reason = record.facts.wait->sentence;
+  if (record.facts.wait) row.reason = why_it_waits(record.facts);
   return row;
 }
 
@@ -437,7 +438,9 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   record.is_foreign = is_of_kueue || (!managed_by.empty() && managed_by != our_name);
   if (record.is_foreign) return;
   const json::object status = status_of(object);
-  record.is_final = record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status);
+  // What was only refused is read again: it may have been changed, or may be allowed by now.
+  record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
+                    !is_refused(status);
   auto as_job = read(object, wrap_options());
   if (as_job) record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
   if (record.is_final) return expire(record, succeeded_at(status));
@@ -694,7 +697,7 @@ void AppWrapperHub::refuse(Record& record, const std::string& why) {
 /// Asked on the loop's thread, for a moment at a time: what is decided meanwhile goes before.
 void AppWrapperHub::ask_due(Time now) {
   constexpr std::size_t at_once = 200;
-  constexpr std::chrono::milliseconds moment{2};
+  static constexpr std::chrono::milliseconds moment{2};
   if (is_asking_ || asks_.empty() || asks_.begin()->first > now) return;
   auto jobs = std::make_shared<std::vector<std::string>>();
   while (!asks_.empty() && asks_.begin()->first <= now && jobs->size() < at_once) {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "kube/json.h"
 #include "kube/timestamp.h"
 
 namespace muster::api {
@@ -11,6 +12,8 @@ namespace muster::api {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::string_view refused = "Refused";
 
 std::string_view word_of(WrapperWait::Kind kind) {
   switch (kind) {
@@ -26,6 +29,15 @@ std::string_view word_of(WrapperWait::Kind kind) {
       break;
   }
   return "NotItsTurn";
+}
+
+/// It waits for nothing but the next try, and the last one says what for.
+bool waits_to_be_made(const WrapperFacts& facts) {
+  return facts.wait && facts.wait->kind == WrapperWait::Kind::Turn && facts.could_not_be_made();
+}
+
+std::string_view word_of(const WrapperFacts& facts) {
+  return waits_to_be_made(facts) ? "CannotBeMade" : word_of(facts.wait->kind);
 }
 
 bool is_waiting(const WrapperFacts& facts) {
@@ -47,20 +59,28 @@ json::object muster_fields(const WrapperFacts& facts) {
       fields["cluster"] = facts.row->cluster;
   }
   if (facts.ask.is_held) fields["suspend"] = true;
-  if (!facts.refusal.empty()) fields["reason"] = "Refused";
-  if (is_waiting(facts)) fields["reason"] = word_of(facts.wait->kind);
+  if (!facts.refusal.empty()) fields["reason"] = refused;
+  if (is_waiting(facts)) fields["reason"] = word_of(facts);
   if (!facts.stuck.empty()) fields["reason"] = "CopiesRemain";
   return fields;
+}
+
+bool is_refused(const json::object& status) {
+  return kube::text_at(json::value(status), {"muster", "reason"}) == refused;
+}
+
+const std::string& why_it_waits(const WrapperFacts& facts) {
+  return waits_to_be_made(facts) ? facts.row->reason : facts.wait->sentence;
 }
 
 WaitingWords waiting_words(const WrapperFacts& facts) {
   if (!facts.stuck.empty()) return {"CopiesRemain", facts.stuck};
   if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
-  std::string message = facts.wait->sentence;
+  std::string message = why_it_waits(facts);
   if (facts.wait->expected_start)
     message += fmt::format("; expected to start about {}",
                            kube::to_timestamp(*facts.wait->expected_start));
-  return {std::string(word_of(facts.wait->kind)), std::move(message)};
+  return {std::string(word_of(facts)), std::move(message)};
 }
 
 json::object merge_patch(const json::object& from, const json::object& to) {

@@ -12,6 +12,12 @@ namespace muster::api {
 /// in a word, why it waits.
 boost::json::object muster_fields(const WrapperFacts& facts);
 
+/// Whether it says that Muster could not make a job of it.
+bool is_refused(const boost::json::object& status);
+
+/// Why it waits. Only of one that does.
+const std::string& why_it_waits(const WrapperFacts& facts);
+
 /// Of the condition Waiting.
 struct WaitingWords {
   std::string reason = {};   // one word

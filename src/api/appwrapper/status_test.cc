@@ -253,6 +253,52 @@ TEST(StatusV1beta1, OneThatCannotBeMadeHasFailed) {
   const json::object& status = story.write();
   EXPECT_EQ(text(status, "state"), "Failed");
   EXPECT_EQ(message(status, "Failed", "ItemCreationFailure."), story.facts.refusal);
+  EXPECT_TRUE(is_refused(status)) << "and is read again when it is changed";
+  story.facts.refusal.clear();
+  story.facts.row.emplace();
+  EXPECT_EQ(text(story.write(), "state"), "Pending");
+  EXPECT_FALSE(is_refused(story.status));
+}
+
+/// A start that ended before its objects were made.
+void is_not_made(Story& story, std::uint32_t attempt) {
+  story.placed(attempt);
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::StartFailed;
+  story.facts.row->reason = "Thing t: this cluster has no kind Thing of example.com/v1";
+  story.facts.wait = WrapperWait{WrapperWait::Kind::Turn, "may not start yet", std::nullopt};
+}
+
+TEST(StatusV1beta1, OneThatWaitsForADefinitionSaysSoAndIsNotCountedAsRequeued) {
+  Story story;
+  story.waits();
+  story.write();
+  is_not_made(story, 1);
+  const json::object status = story.write();
+  const std::string why = story.facts.row->reason;
+  EXPECT_EQ(text(status, "state"), "Pending");
+  EXPECT_EQ(message(status, "Backoff", "AppWrapperNotRunnable."), why);
+  EXPECT_EQ(message(status, "Waiting", "CannotBeMade"), why);
+  EXPECT_FALSE(status.contains("numberOfRequeueings"));
+  is_not_made(story, 2);
+  json::object again = story.write();
+  EXPECT_EQ(again.at("conditions"), status.at("conditions")) << "the same is not said twice";
+  story.placed(3);
+  story.made(2);
+  again = story.write();
+  EXPECT_EQ(text(again, "queuejobstate"), "Dispatched");
+  EXPECT_FALSE(again.contains("numberOfRequeueings"));
+}
+
+TEST(StatusV1beta2, OneThatWaitsForADefinitionIsSuspendedAndSaysSo) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.write();
+  is_not_made(story, 1);
+  const json::object& status = story.write();
+  EXPECT_EQ(text(status, "phase"), "Suspended");
+  EXPECT_EQ(message(status, "Waiting", "CannotBeMade"), story.facts.row->reason);
+  EXPECT_FALSE(status.contains("resettingCount"));
 }
 
 TEST(StatusV1beta2, PhasesFollowTheJob) {

@@ -156,6 +156,7 @@ class Writer {
                                               static_cast<std::int64_t>(facts_.row->attempt);
     const bool came_back_and_left = was_out && is_another && !is_back && shown() != "HeadOfLine";
     if (!was_out || !(is_back || came_back_and_left)) return;
+    if (shown() == "HeadOfLine" && facts_.could_not_be_made()) return;  // nothing of it was out
     const Requeue why = requeue();
     add("PreemptCandidate", why.reason, why.message);
     add("Backoff", "PreemptionTriggered", why.message);
@@ -216,16 +217,25 @@ class Writer {
 
   /// The same state again, but not the same thing.
   bool is_news(Stage stage) const {
+    if (stage == Stage::Backoff && facts_.could_not_be_made()) return !has_said_why_not_made();
     const std::int64_t attempt = integer_at(json::value(status_), {"muster", "attempt"});
     return stage == Stage::Dispatched && facts_.row &&
            attempt < static_cast<std::int64_t>(facts_.row->attempt);
+  }
+
+  bool has_said_why_not_made() const {
+    return std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
+      return text_at(one, {"type"}) == "Backoff" && text_at(one, {"message"}) == facts_.row->reason;
+    });
   }
 
   void back_off() {
     if (shown() != "HeadOfLine") add("HeadOfLine", "FrontOfQueue.");
     const bool is_quota = facts_.wait->kind == WrapperWait::Kind::Quota;
     const bool is_nowhere = facts_.wait->kind == WrapperWait::Kind::NoCluster;
-    if (is_quota) {
+    if (facts_.could_not_be_made()) {
+      add("Backoff", "AppWrapperNotRunnable.", facts_.row->reason);
+    } else if (is_quota) {
       add("Backoff", "quota limit exceeded",
           "Insufficient quota and/or resources to dispatch AppWrapper.");
     } else {

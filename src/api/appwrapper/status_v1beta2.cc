@@ -62,7 +62,7 @@ bool is_resetting(const WrapperFacts& facts, const json::object& before) {
   const bool was_suspended =
       text_at(written, {"phase"}) == "Suspended" &&
       kube::integer_at(written, {"muster", "attempt"}) == std::int64_t{facts.row->attempt};
-  return has_failed && !was_suspended;
+  return has_failed && !was_suspended && !facts.could_not_be_made();
 }
 
 Phase phase_of(const WrapperFacts& facts, const json::object& before) {
@@ -261,8 +261,10 @@ class Writer {
     if (!reason.empty()) return say("Unhealthy", {true, reason, facts_.row->reason});
     if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
-    say("Unhealthy",
-        {true, is_start ? "InsufficientPodsReady" : "FoundFailedPods", facts_.row->reason});
+    const std::string_view what = !facts_.is_made() ? "CreateFailed"
+                                  : is_start        ? "InsufficientPodsReady"
+                                                    : "FoundFailedPods";
+    say("Unhealthy", {true, what, facts_.row->reason});
   }
 
   /// "": it is not known.

@@ -544,7 +544,7 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
     if (!listed) return book_.made(attempt, never, listed.error().message, now);
     std::vector<PodsAsked> pods;
     for (const manifest::PodTemplate& one : listed->templates)
-      pods.push_back({*manifest::at(listed->objects[one.object], one.path), one.count});
+      pods.push_back({manifest::pod_of(listed->objects[one.object], one), one.count});
     if (!is_allowed(attempt, std::move(pods), listed->objects, now)) return;
     ++promised_;
     if (is_away && ports_.departures != nullptr)

@@ -48,6 +48,37 @@ MadeObjects clash_of(const json::value& object) {
                       manifest::title_of(object), kube::namespace_of(object))};
 }
 
+bool has_hub(const json::value& root) {
+  return kube::find(root, {"metadata", "annotations", hub_annotation}) != nullptr;
+}
+
+/// Who submits a list is told at once. A hub object is there for as long as its author wants it,
+/// and operators are installed after their objects are made: it waits for the definition.
+MadeObjects missing_kind(const json::value& object, const json::value& root) {
+  const std::string why =
+      fmt::format("{}: this cluster has no kind {} of {}", manifest::title_of(object),
+                  kube::text_at(object, {"kind"}), kube::text_at(object, {"apiVersion"}));
+  if (!has_hub(root)) return {Making::Refused, why};
+  return {Making::NotNow, why + "; it is tried again until its definition is there"};
+}
+
+/// Somebody has the name. What is being deleted is in nobody's way for long; nor is what another
+/// hub object's job made: that goes with its owner, often just before one of the same name is made.
+MadeObjects in_the_way(const json::value& object, const json::value& there,
+                       const json::value& root) {
+  const auto label = [](const json::value& of, std::string_view name) {
+    return kube::text_at(of, {"metadata", "labels", name});
+  };
+  const bool is_going = kube::find(there, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool is_of_us =
+      !label(there, job_label).empty() && label(there, server_label) == label(root, server_label);
+  if (!is_going && !(is_of_us && has_hub(root))) return clash_of(object);
+  return {Making::NotNow,
+          fmt::format("{}: there is one in namespace {} {}; it is tried again",
+                      manifest::title_of(object), kube::namespace_of(object),
+                      is_going ? "that is being deleted" : "that another job made")};
+}
+
 /// Whether it is of no attempt, and belongs to the same hub object as the root.
 bool is_left_by_another(const json::value& there, const json::value& root) {
   if (kube::find(there, {"metadata", "labels", job_label}) != nullptr) return false;
@@ -139,26 +170,22 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     const json::value& object = list->listed.objects[index];
     const std::string version(kube::text_at(object, {"apiVersion"}));
     const std::string kind(kube::text_at(object, {"kind"}));
-    kinds.find_later(
-        version, kind,
-        [self = shared_from_this(), list, version, kind](const Reply<kube::Resource>& found) {
-          const json::value& about = list->listed.objects[list->resources.size()];
-          if (!found && found.error().is_not_found()) {
-            return list->done(
-                {Making::Refused, fmt::format("{}: this cluster has no kind {} of {}",
-                                              manifest::title_of(about), kind, version)});
-          }
-          if (!found) return list->done(judge_refusal(found.error()));
-          if (!found->is_namespaced) {
-            return list->done(
-                {Making::Refused,
-                 fmt::format("{}: it belongs to no namespace, and a job makes objects "
-                             "in its own only",
-                             manifest::title_of(about))});
-          }
-          list->resources.push_back(*found);
-          self->find_kinds(list);
-        });
+    kinds.find_later(version, kind,
+                     [self = shared_from_this(), list](const Reply<kube::Resource>& found) {
+                       const json::value& about = list->listed.objects[list->resources.size()];
+                       if (!found && found.error().is_not_found())
+                         return list->done(missing_kind(about, list->listed.root));
+                       if (!found) return list->done(judge_refusal(found.error()));
+                       if (!found->is_namespaced) {
+                         return list->done(
+                             {Making::Refused,
+                              fmt::format("{}: it belongs to no namespace, and a job makes objects "
+                                          "in its own only",
+                                          manifest::title_of(about))});
+                       }
+                       list->resources.push_back(*found);
+                       self->find_kinds(list);
+                     });
   }
 
   void make_root(const List& list) {
@@ -202,7 +229,8 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                      list->has_met_any |= met != Met::Nothing;
                      if (is_left_by_another(*there, list->listed.root))
                        return self->adopt(index, list, *there);
-                     if (met == Met::Others) return list->done(clash_of(object));
+                     if (met == Met::Others)
+                       return list->done(in_the_way(object, *there, list->listed.root));
                      if (kube::find(*there, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
                      self->make_listed(index + 1, list);

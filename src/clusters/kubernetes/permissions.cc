@@ -82,6 +82,8 @@ const std::vector<Rule>& rules() {
       rule(ns, What::AppWrappers, "appwrappers.workload.codeflare.dev",
            {"get", "list", "watch", "patch"}),
       rule(ns, What::AppWrappers, "appwrappers/status.workload.codeflare.dev", {"patch"}),
+      helpful(rule(ns, What::AppWrappers, "appwrappers.workload.codeflare.dev", {"delete"}),
+              "to remove those that succeeded when their time to live is over"),
       helpful(
           rule(ns, What::AppWrappers, "appwrappers/finalizers.workload.codeflare.dev", {"update"}),
           "needed where owners are protected, as on OpenShift"),

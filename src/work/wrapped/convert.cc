@@ -63,18 +63,17 @@ std::string_view usual_completion(const json::value& object) {
 std::vector<manifest::PodResources> pods_of(const json::value& object,
                                             const std::vector<PodSetPath>& given) {
   std::vector<manifest::PodResources> pods;
-  const auto add = [&](const manifest::Path& path, std::int64_t count) {
-    const json::value* pod = manifest::at(object, path);
-    if (pod != nullptr && count > 0) pods.push_back({count, manifest::pod_requests_of(*pod), {}});
-  };
   for (const PodSetPath& set : given) {
     const auto path = manifest::parse_path(set.path);
-    if (path) add(*path, set.replicas);
+    const json::value* pod = path ? manifest::at(object, *path) : nullptr;
+    if (pod != nullptr && set.replicas > 0)
+      pods.push_back({set.replicas, manifest::pod_requests_of(*pod), {}});
   }
   if (!given.empty()) return pods;
   const auto inferred = manifest::infer_templates(object);
   if (!inferred) return pods;
-  for (const manifest::PodTemplate& one : *inferred) add(one.path, one.count);
+  for (const manifest::PodTemplate& one : *inferred)
+    pods.push_back({one.count, manifest::pod_requests_of(manifest::pod_of(object, one)), {}});
   return pods;
 }
 

@@ -33,21 +33,31 @@ struct Node {
 };
 
 /// MCAD counts cpu in thousandths when it is written as a quantity; a bare number is whole cores.
-Result<std::int64_t> amount_of(const std::string& resource, const json::value& value,
-                               const std::string& field) {
+Status read_amount(const std::string& resource, const json::value& value, const std::string& field,
+                   std::map<std::string, std::int64_t>& quota) {
   const std::string text = value.is_string()  ? std::string(value.get_string())
                            : value.is_int64() ? std::to_string(value.get_int64())
                                               : json::serialize(value);
   const bool is_gpu = std::find(std::begin(gpu_resources), std::end(gpu_resources), resource) !=
                       std::end(gpu_resources);
   const bool is_milli = resource == "cpu" || is_gpu;
-  return model::parse_quantity(text, field, is_milli ? model::Scale::Milli : model::Scale::Whole);
+  const auto amount =
+      model::parse_quantity(text, field, is_milli ? model::Scale::Milli : model::Scale::Whole);
+  if (!amount) return amount.error();
+  quota[is_gpu ? "gpu" : resource] = *amount;
+  // In the profile of MCAD they are amounts like any other (wrapped_job.cc).
+  if (is_gpu) quota[resource] = *amount / 1000;
+  return Ok{};
 }
 
-std::string queue_resource(const std::string& resource) {
-  const bool is_gpu = std::find(std::begin(gpu_resources), std::end(gpu_resources), resource) !=
-                      std::end(gpu_resources);
-  return is_gpu ? "gpu" : resource;
+/// When the first of its objects was made.
+std::string_view oldest(const std::vector<const json::value*>& objects) {
+  std::string_view first;
+  for (const json::value* object : objects) {
+    const std::string_view made = text_at(*object, {"metadata", "creationTimestamp"});
+    if (first.empty() || made < first) first = made;
+  }
+  return first;
 }
 
 class TreeReader {
@@ -87,13 +97,9 @@ class TreeReader {
     node.is_disabled = flag_at(child, {"quotas", "disabled"});
     for (const auto& [key, value] : map_at(child, {"quotas", "requests"})) {
       const std::string resource(key);
-      const auto amount =
-          amount_of(resource, value, fmt::format("{}.quotas.requests.{}", field, resource));
-      if (amount) {
-        node.quota[queue_resource(resource)] = *amount;
-      } else {
-        forest_.problems.push_back(amount.error().message);
-      }
+      const Status read = read_amount(
+          resource, value, fmt::format("{}.quotas.requests.{}", field, resource), node.quota);
+      if (!read) forest_.problems.push_back(read.error().message);
     }
     if (!nodes_.emplace(node.name, node).second)
       forest_.problems.push_back(fmt::format("{}: node {} is there twice", field, node.name));
@@ -144,9 +150,12 @@ QuotaForest read_quota_forest(const std::vector<json::value>& subtrees) {
     std::sort(objects.begin(), objects.end(),
               [](const auto* a, const auto* b) { return kube::key_of(*a) < kube::key_of(*b); });
   }
-  for (const auto& [tree, objects] : by_tree) {
+  std::sort(forest.trees.begin(), forest.trees.end(), [&](const auto& a, const auto& b) {
+    return std::pair(oldest(by_tree[a]), a) < std::pair(oldest(by_tree[b]), b);
+  });
+  for (const std::string& tree : forest.trees) {
     TreeReader reader(tree, forest);
-    for (const json::value* object : objects) reader.add(*object);
+    for (const json::value* object : by_tree[tree]) reader.add(*object);
     reader.finish();
   }
   return forest;

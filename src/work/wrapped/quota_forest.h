@@ -6,8 +6,8 @@
 // never has more than its own. An AppWrapper names its node in each tree by a label that is called
 // as the tree; one that does not is of the node `default`.
 //
-// The first tree in the order of names orders jobs (it is Muster's main tree), further ones only
-// say yes or no.
+// The oldest tree orders jobs (it is Muster's main tree): one that is added to a running server
+// must not take the place of another that jobs are in. Further ones only say yes or no.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -26,7 +26,7 @@ namespace muster::work {
 constexpr const char* default_node = "default";
 
 struct QuotaForest {
-  std::vector<std::string> trees = {};        // in the order of their names
+  std::vector<std::string> trees = {};        // the oldest first
   std::vector<model::QueueSpec> queues = {};  // parents first
   std::vector<std::string> problems = {};     // what was left out, and why
 };

@@ -37,6 +37,7 @@ TEST(QuotaForest, ATreeOfSeveralObjectsIsQueuesWithParentsFirst) {
   EXPECT_EQ(forest.queues[0].tree, "") << "the first tree is the main one";
   EXPECT_EQ(forest.queues[0].limits.at("cpu").maximum, 8000) << "there is no more than that";
   EXPECT_EQ(forest.queues[0].limits.at("gpu").maximum, 4000);
+  EXPECT_EQ(forest.queues[0].limits.at("nvidia.com/gpu").maximum, 4) << "as MCAD's profile counts";
   EXPECT_EQ(forest.queues[0].limits.at("memory").maximum, std::int64_t{16} << 30);
   EXPECT_EQ(forest.queues[0].strategy, model::Strategy::SkipAhead);
 }
@@ -64,6 +65,21 @@ TEST(QuotaForest, FurtherTreesAreTreesOfTheirOwn) {
   EXPECT_EQ(forest.trees, (std::vector<std::string>{"team", "zone"}));
   EXPECT_EQ(forest.queues.back().name, "zone.east");
   EXPECT_EQ(forest.queues.back().tree, "zone");
+}
+
+TEST(QuotaForest, TheOldestTreeIsTheMainOneWhateverIsAddedLater) {
+  const auto made = [](json::value object, std::string_view at) {
+    object.at("metadata").as_object()["creationTimestamp"] = at;
+    return object;
+  };
+  const std::string_view spec = R"({"children": [{"name": "all"}]})";
+  const json::value zone = made(subtree("z", "zone", spec), "2026-01-01T00:00:00Z");
+  const json::value team = made(subtree("t", "team", spec), "2026-01-02T00:00:00Z");
+  const QuotaForest forest = read_quota_forest({team, zone});
+  EXPECT_EQ(forest.trees, (std::vector<std::string>{"zone", "team"}));
+  EXPECT_EQ(forest.queues[0].name, "zone.all");
+  EXPECT_EQ(forest.queues[0].tree, "");
+  EXPECT_EQ(forest.queues[1].tree, "team");
 }
 
 TEST(QuotaForest, WhatDoesNotFitTogetherIsLeftOutAndTold) {

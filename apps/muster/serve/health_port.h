@@ -1,0 +1,16 @@
+// A port of its own that says whether the process is alive, as MCAD has it: probes of deployments
+// ask there, and nothing else is answered.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/http_server.h"
+
+namespace muster::app {
+
+/// Serves GET /healthz at the address, ":8081", until it goes away.
+Result<std::unique_ptr<net::HttpServer>> open_health_port(const std::string& address);
+
+}  // namespace muster::app
