@@ -305,7 +305,8 @@ class Successor(WithHub):
         self.assertNotIn("suspend", status["muster"])
 
     def test_suspend_that_changed_while_no_server_ran_is_followed(self):
-        self.create(components("runs", job("runs", "sleep")), components("stays", job("stays", "sleep")))
+        self.create(components("runs", job("runs", "sleep")),
+                    components("stays", job("stays", "sleep")))
         self.wait_phase("runs", "Running")
         self.wait_phase("stays", "Running")
         self.server.terminate()
