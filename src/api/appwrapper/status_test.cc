@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/appwrapper/status_fields.h"

@@ -228,6 +228,7 @@ class Writer {
   }
 
   void put_pods(Phase phase) {
+    if (phase == Phase::Suspending) return;  // as long as pods are there nothing is said of them
     if (phase == Phase::Suspended) return clear("PodsReady", "Suspended");
     if (phase != Phase::Running) {
       if (has("PodsReady") && phase != Phase::Succeeded)

@@ -327,9 +327,9 @@ void AttemptBook::remove_ended() {
 Time AttemptBook::due_of(const Entry& entry) const {
   switch (entry.stage) {
     case Stage::Made: {
+      if (entry.verdict || entry.is_withdrawn) return entry.at;
       const bool is_awaited = entry.care.has_limit() ? entry.is_short : !entry.has_started;
-      const bool has_limit = entry.verdict || entry.is_withdrawn || is_awaited;
-      return std::min(has_limit ? entry.at : Time::never(), entry.fails_at);
+      return std::min(is_awaited ? entry.at : Time::never(), entry.fails_at);
     }
     case Stage::Ended:
       return stays(entry) ? Time::never() : entry.at;
