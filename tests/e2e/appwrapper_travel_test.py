@@ -21,6 +21,7 @@ from audit import creations, keep_audit_log
 from binaries import KUBERNETES, Missing, find_binaries
 from clusters import start_all, stop_all
 from control_plane import ControlPlane
+from fault_proxy import FaultProxy
 from rbac import grant
 from side_by_side import run_tests
 from with_server import delete_namespace
@@ -290,24 +291,38 @@ class Deleted(Travel):
         self.assertIn("what it has there is left behind", self.server.log())
 
 
-class Faults(Travel):
-    """One of the clusters goes away: nobody else uses them meanwhile."""
+class Unreachable(Travel):
 
-    def test_an_unreachable_cluster_keeps_the_appwrapper_which_says_why(self):
-        self.create(wrapper("ends", completing(big("ends", "true"))))
+    def test_a_cluster_that_cannot_be_reached_keeps_appwrappers_which_say_why(self):
+        proxy = FaultProxy(WEST.port)
+        self.addCleanup(proxy.close)
+        way = f"{self.namespace}.kubeconfig"
+        WEST.write_kubeconfig(way, cert="admin", server=f"https://127.0.0.1:{proxy.port}")
+        self.restart(users=("admin.kubeconfig", way))
+        self.create(wrapper("ends", completing(big("ends", "true"))), wrapper("runs", big("runs")),
+                    components("new", big("new", "true")))
         self.wait_state("ends", "Completed")
-        WEST.daemons["apiserver"].kill()
-        try:
-            self.wait("west is lost", lambda: "cluster west cannot be reached" in self.server.log())
-            self.delete("ends")
-            self.wait("it says why it stays",
-                      lambda: self.status("ends")["muster"].get("reason") == "CopiesRemain")
-            self.assertIn("cluster west cannot be reached", str(self.status("ends")))
-            self.assertEqual(self.finalizers("ends"), [FINALIZER])
-        finally:
-            WEST.daemons["apiserver"].start()
-            WEST.wait_ready()
-        self.wait("it is gone", lambda: not self.here() and self.is_empty_there(), wait_s=90)
+        self.wait_state("runs", "Running")
+        self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
+        proxy.refuse()
+        self.wait("west is lost", lambda: "cluster west cannot be reached" in self.server.log())
+        names = ["ends", "new", "runs"]
+        for name in names:
+            self.delete(name)
+        self.wait("they say why they stay", lambda: all(map(self.says_why, names)))
+        for name in names:
+            self.assertIn("cluster west cannot be reached", str(self.status(name)["conditions"]))
+            self.assertEqual(self.finalizers(name), [FINALIZER])
+        self.assertEqual(self.west_jobs(), names)
+        proxy.refuse(False)
+        self.wait("all is gone", lambda: not self.here() and self.is_empty_there(), wait_s=90)
+
+    def says_why(self, name):
+        return self.status(name)["muster"].get("reason") == "CopiesRemain"
+
+
+class Faults(Travel):
+    """The hub itself goes away: nobody else uses it meanwhile."""
 
     def test_the_hub_restarts_during_dispatch_and_nothing_is_made_twice(self):
         count = 8
@@ -355,7 +370,8 @@ def main():
         for cluster in (HUB, WEST):
             cluster.wait_nodes_ready()
         install_crds()
-        passed = run_tests(sys.modules[__name__], [Deleted, Luggage, Away], 3, options.only)
+        passed = run_tests(sys.modules[__name__], [Unreachable, Deleted, Luggage, Away], 3,
+                           options.only)
         print(f"{time.monotonic() - began:.0f} s in all")
         return not passed
     finally:
