@@ -233,6 +233,22 @@ void count(const World& world, const Node& node, Counted& counted) {
   counted.totals.idle_gpu_milli += gpu.total;
 }
 
+void check_seen(const World& world, Finding& found) {
+  for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c) {
+    const Cluster& cluster = world.fleet.cluster(id_at<ClusterId>(c));
+    std::vector<std::int32_t> seen(cluster.seen.size(), 0);
+    for (const NodeId id : cluster.nodes) {
+      if (world.fleet.node(id).profile.is_none()) continue;
+      const std::size_t type = world.fleet.type_of(id).index();
+      found.expect(type < seen.size(), "cluster {}: GPU type {} is not counted", cluster.spec.name,
+                   type);
+      if (type < seen.size()) ++seen[type];
+    }
+    found.expect(seen == cluster.seen, "cluster {}: nodes by GPU type are counted wrongly",
+                 cluster.spec.name);
+  }
+}
+
 void check_buckets(const World& world, const Counted& counted, Finding& found) {
   std::size_t listed = 0;
   for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c) {
@@ -320,6 +336,7 @@ void check_fleet(const World& world, Finding& found) {
                  counted.profile_nodes[i]);
   }
   check_buckets(world, counted, found);
+  check_seen(world, found);
   check_totals(world, counted, found);
 }
 

@@ -114,12 +114,14 @@ int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& n
 const Match& FitCache::new_match(const World& world, const Policy& policy, PodShapeId pod,
                                  ProfileId profile) {
   if (matches_.size() <= pod.index()) matches_.resize(world.shapes.pod_count());
+  const PodShapeRec& rec = world.shapes.pod(pod);
   auto& row = matches_[pod.index()];
-  if (row.size() <= profile.index()) row.resize(world.fleet.profile_count());
+  const std::size_t at = place_in_row(world, pod, profile);
+  if (row.size() <= at)
+    row.resize(rec.asks_labels ? world.fleet.profile_count() : world.fleet.kind_count());
   const Profile& p = world.fleet.profile(profile);
-  row[profile.index()] =
-      judge(world.shapes.pod(pod), p, world.fleet.type_name(p.type), policy.rules);
-  return row[profile.index()];
+  row[at] = judge(rec, p, world.fleet.type_name(p.type), policy.rules);
+  return row[at];
 }
 
 FitCache::ClassFit& FitCache::new_entry(const World& world, const Policy& policy,

@@ -41,8 +41,9 @@ class FitCache {
   void keep_model() { renew_at_.reset(); }
 
   const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile) {
-    if (pod.index() < matches_.size() && profile.index() < matches_[pod.index()].size()) {
-      const Match& m = matches_[pod.index()][profile.index()];
+    const std::size_t at = place_in_row(world, pod, profile);
+    if (pod.index() < matches_.size() && at < matches_[pod.index()].size()) {
+      const Match& m = matches_[pod.index()][at];
       if (m.known) return m;
     }
     return new_match(world, policy, pod, profile);
@@ -95,13 +96,18 @@ class FitCache {
   }
   const worth::Appraisal& new_appraisal(const World& world, ClassId cls);
   void make_model_anew(const World& world);
+  /// Of a pod that asks for no label all profiles of a kind are one: its row stays short, however
+  /// many racks there are.
+  static std::size_t place_in_row(const World& world, PodShapeId pod, ProfileId profile) {
+    return world.shapes.pod(pod).asks_labels ? profile.index() : world.fleet.kind_of(profile);
+  }
   const Match& new_match(const World& world, const Policy& policy, PodShapeId pod,
                          ProfileId profile);
   ClassFit& new_entry(const World& world, const Policy& policy, const PodShapeRec& pod,
                       std::uint16_t each, ClassId cls);
 
   std::optional<Time> renew_at_;
-  std::vector<std::vector<Match>> matches_;                // [pod shape][profile]
+  std::vector<std::vector<Match>> matches_;                // [pod shape][profile, or its kind]
   std::vector<std::vector<std::unique_ptr<Chunk>>> fits_;  // [need][class / chunk_size]
   struct Appraised {
     std::uint32_t generation = 0;

@@ -20,6 +20,14 @@ void trim_zeros(std::vector<std::int64_t>& amounts) {
   while (!amounts.empty() && amounts.back() == 0) amounts.pop_back();
 }
 
+/// Of what a pod that asks for no label looks at.
+std::uint64_t kind_hash(const Profile& p) {
+  Hasher hash;
+  hash.add(p.gpus).add(std::uint32_t{p.type.v}).add(p.gpu_memory);
+  for (const auto& t : p.taints) hash.add(t.key).add(t.value).add(static_cast<int>(t.effect));
+  return hash.value();
+}
+
 }  // namespace
 
 // ----------------------------------------------------------------------------------------------
@@ -136,9 +144,28 @@ void Fleet::lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shap
 }
 
 void Fleet::set_profile(Node& node, ProfileId profile) {
-  if (!node.profile.is_none()) --profiles_[node.profile.index()].seen;
+  count_seen(node.profile, -1);
   node.profile = profile;
-  if (!profile.is_none()) ++profiles_[profile.index()].seen;
+  count_seen(profile, +1);
+}
+
+void Fleet::count_seen(ProfileId id, int change) {
+  if (id.is_none()) return;
+  Profile& profile = profiles_[id.index()];
+  profile.seen += change;
+  auto& by_type = clusters_[profile.cluster.index()].seen;
+  if (by_type.size() <= profile.type.index()) by_type.resize(profile.type.index() + 1, 0);
+  by_type[profile.type.index()] += change;
+}
+
+std::uint32_t Fleet::kind_for(const Profile& p) const {
+  for (auto [it, end] = kind_ids_.equal_range(kind_hash(p)); it != end; ++it) {
+    const Profile& q = profiles_[it->second.index()];
+    if (q.gpus == p.gpus && q.type == p.type && q.gpu_memory == p.gpu_memory &&
+        q.taints == p.taints)
+      return kinds_[it->second.index()];
+  }
+  return static_cast<std::uint32_t>(kind_ids_.size());
 }
 
 ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
@@ -183,6 +210,8 @@ ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
   }
   const ProfileId id{static_cast<std::uint32_t>(profiles_.size())};
   clusters_[p.cluster.index()].profiles.push_back(id);
+  kinds_.push_back(kind_for(p));
+  if (kinds_.back() == kind_ids_.size()) kind_ids_.emplace(kind_hash(p), id);
   profiles_.push_back(std::move(p));
   profile_ids_.emplace(hash.value(), id);
   return id;
@@ -250,9 +279,11 @@ void Fleet::settle(Shapes& shapes) {
   for (Cluster& cluster : clusters_) {
     if (!new_keys && !cluster.ranks_stale) continue;
     for (const NodeId id : cluster.nodes) leave_class(id);
-    std::sort(cluster.nodes.begin(), cluster.nodes.end(), [&](NodeId a, NodeId b) {
-      return nodes_[a.index()].spec.name < nodes_[b.index()].spec.name;
-    });
+    if (cluster.ranks_stale) {
+      std::sort(cluster.nodes.begin(), cluster.nodes.end(), [&](NodeId a, NodeId b) {
+        return nodes_[a.index()].spec.name < nodes_[b.index()].spec.name;
+      });
+    }
     cluster.ranks_stale = false;
     std::uint32_t rank = 0;
     for (const NodeId id : cluster.nodes) {

@@ -107,6 +107,7 @@ struct Cluster {
   std::int64_t idle_gpu_milli = 0;
   std::int64_t gpu_milli = 0;       // of usable nodes
   std::vector<ProfileId> profiles;  // ever used by its nodes
+  std::vector<std::int32_t> seen;   // nodes by GPU type, usable or not
   /// Classes by GPU type and number of idle devices: [type][whole].
   std::vector<std::array<std::vector<ListedClass>, gpus_per_node_max + 1>> buckets;
   std::vector<std::uint32_t> filled;  // by type: bit n is set while bucket [type][n] has classes
@@ -153,6 +154,10 @@ class Fleet {
   std::size_t class_slots() const { return classes_.size(); }
   std::size_t class_count() const;
   std::size_t profile_count() const { return profiles_.size(); }
+  /// Equal for profiles that differ in labels and amounts alone: pods that ask for no label need
+  /// not tell them apart. A rack's label makes as many profiles as there are racks.
+  std::uint32_t kind_of(ProfileId id) const { return kinds_[id.index()]; }
+  std::size_t kind_count() const { return kind_ids_.size(); }
   TypeId type_id(const std::string& name);
   TypeId find_type(const std::string& name) const;
   const std::string& type_name(TypeId id) const { return type_names_[id.index()]; }
@@ -197,7 +202,9 @@ class Fleet {
   void forget_class(ClassId id);
   void refresh(NodeId id, const Shapes& shapes);  // recomputes free amounts from scratch
   ProfileId profile_of(const Node& node, const Shapes& shapes);
+  std::uint32_t kind_for(const Profile& profile) const;
   void set_profile(Node& node, ProfileId profile);
+  void count_seen(ProfileId profile, int change);
   void count_totals(const Profile& profile, std::int64_t sign);
   std::uint64_t class_hash(const Node& node, GpuStateId gpu) const;
   void gain(NodeId id) {
@@ -208,11 +215,13 @@ class Fleet {
   std::vector<ClusterId> cluster_order_;
   std::vector<Node> nodes_;
   std::vector<Profile> profiles_;
+  std::vector<std::uint32_t> kinds_;  // by profile
   std::vector<NodeClass> classes_;
   std::vector<ClassId> free_classes_;
-  boost::unordered_flat_map<std::uint64_t, ClassId> class_ids_;               // lookup-only
-  std::unordered_multimap<std::uint64_t, ProfileId> profile_ids_;             // lookup-only
-  std::unordered_map<std::string, ClusterId> cluster_ids_;                    // lookup-only
+  boost::unordered_flat_map<std::uint64_t, ClassId> class_ids_;    // lookup-only
+  std::unordered_multimap<std::uint64_t, ProfileId> profile_ids_;  // lookup-only
+  std::unordered_multimap<std::uint64_t, ProfileId> kind_ids_;     // lookup-only: the first of each
+  std::unordered_map<std::string, ClusterId> cluster_ids_;         // lookup-only
   std::unordered_map<std::string, std::pair<ClusterId, NodeId>> foreign_at_;  // lookup-only
   std::vector<std::string> type_names_ = {""};
   GpuStates gpu_states_;

@@ -20,11 +20,13 @@ Why would_delay(const World& world, const Venues& venues, const Asker& asker) {
   return found;
 }
 
-std::int64_t room_when_empty(World& world, Agenda& agenda, const Policy& policy, const Venue& venue,
-                             std::size_t set, int per_node) {
+/// Pods of the set that would have room, at most `least`.
+int room_when_empty(World& world, Agenda& agenda, const Policy& policy, const Venue& venue,
+                    std::size_t set, int per_node, int least) {
   std::int64_t room = 0;
   const PodShapeRec& pod = world.shapes.pod(venue.pods[set]);
   for (const ProfileId id : world.fleet.cluster(venue.cluster).profiles) {
+    if (room >= least) break;
     const Profile& profile = world.fleet.profile(id);
     if (profile.seen == 0) continue;
     if (pod.gpus > 0 && profile.type != venue.types[set]) continue;
@@ -43,7 +45,7 @@ std::int64_t room_when_empty(World& world, Agenda& agenda, const Policy& policy,
     const int fits = pods_that_fit(pod, match.each, empty, gpu, policy.rules);
     room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.seen;
   }
-  return room;
+  return static_cast<int>(std::min<std::int64_t>(room, least));
 }
 
 std::vector<QueueId> queues_of(const Job& job, const Rules& rules) {
@@ -190,9 +192,8 @@ std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy&
   for (const Venue& venue : venues.all) {
     int placeable = 0;
     for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-      const std::int64_t room =
-          room_when_empty(world, agenda, policy, venue, i, shape.sets[i].pods_per_node);
-      placeable += static_cast<int>(std::min<std::int64_t>(room, shape.sets[i].least));
+      placeable += room_when_empty(world, agenda, policy, venue, i, shape.sets[i].pods_per_node,
+                                   shape.sets[i].least);
     }
     if (placeable == shape.least_pods) return std::nullopt;
     if (placeable > none.best) none = {shape.least_pods, placeable, venue.cluster};

@@ -47,19 +47,18 @@ std::vector<std::vector<TypeId>> types_of_sets(const World& world, const Shape& 
 
 /// One venue per type of the first GPU set; other sets use the same type where they may, else their
 /// own first choice.
+template <typename IsThere>
 void add_venues(World& world, const Shape& shape, const std::vector<std::vector<TypeId>>& types,
-                ClusterId cluster, PoolId pool, std::vector<Venue>& out) {
+                ClusterId cluster, PoolId pool, const IsThere& is_there, std::vector<Venue>& out) {
   Venue base{cluster, pool, PerSet<TypeId>(shape.sets.size(), TypeId{0}), {}, 0};
   for (const SetRec& set : shape.sets) {
     base.pods.push_back(
         pool.is_none() ? set.pod : world.shapes.in_pool(set.pod, pool, world.pool(pool).spec));
   }
-  const std::size_t known = world.fleet.cluster(cluster).buckets.size();
-  const auto is_known = [&](TypeId type) { return type.index() < known; };
   std::size_t lead = shape.sets.size();
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     if (world.shapes.pod(shape.sets[i].pod).gpus == 0) continue;
-    const auto first = std::find_if(types[i].begin(), types[i].end(), is_known);
+    const auto first = std::find_if(types[i].begin(), types[i].end(), is_there);
     if (first == types[i].end()) return;
     base.types[i] = *first;
     if (lead == shape.sets.size()) lead = i;
@@ -69,7 +68,7 @@ void add_venues(World& world, const Shape& shape, const std::vector<std::vector<
     return;
   }
   for (const TypeId type : types[lead]) {
-    if (!is_known(type)) continue;
+    if (!is_there(type)) continue;
     Venue& venue = out.emplace_back(base);
     for (std::size_t i = 0; i < shape.sets.size(); ++i) {
       const bool same = std::find(types[i].begin(), types[i].end(), type) != types[i].end();
@@ -144,6 +143,50 @@ void add_up(ClusterScore& score, const ClusterWeights& weights) {
   score.total /= 1000;
 }
 
+using Place = std::pair<ClusterId, PoolId>;
+
+/// Clusters that the gang may use and that take jobs, through its pools if it names one, in the
+/// order of their names; counts the others.
+std::vector<Place> places_for(const World& world, const Rules& rules, const model::Gang& gang,
+                              Venues& venues) {
+  std::vector<PoolId> pools;
+  if (!gang.pool.empty() && rules.has(Rule::Pools)) {
+    if (const auto* members = world.find_fleet_pool(gang.pool)) {
+      for (const auto& name : *members) pools.push_back(world.find_pool(name));
+    } else {
+      pools.push_back(world.find_pool(gang.pool));
+    }
+  }
+  std::vector<Place> places;
+  for (const ClusterId id : world.fleet.by_name()) {
+    const Cluster& cluster = world.fleet.cluster(id);
+    if (!cluster.joined) continue;
+    if (rules.has(Rule::ClusterPins) &&
+        ((!gang.clusters.empty() && !contains(gang.clusters, cluster.spec.name)) ||
+         contains(gang.excluded_clusters, cluster.spec.name))) {
+      ++venues.excluded;
+      continue;
+    }
+    std::vector<PoolId> here;
+    for (const PoolId pool : pools) {
+      if (!pool.is_none() && world.pool(pool).spec.cluster == cluster.spec.name)
+        here.push_back(pool);
+    }
+    if (gang.pool.empty() || !rules.has(Rule::Pools)) {
+      here.push_back(PoolId::none());
+    } else if (here.empty()) {
+      ++venues.excluded;
+      continue;
+    }
+    if (!takes_jobs(cluster.health) && rules.has(Rule::ClusterHealth)) {
+      ++venues.unhealthy;
+      continue;
+    }
+    for (const PoolId pool : here) places.emplace_back(id, pool);
+  }
+  return places;
+}
+
 }  // namespace
 
 std::string_view to_text(Part part) {
@@ -176,42 +219,20 @@ std::int64_t weight_of(Part part, const ClusterWeights& w) {
 
 Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
   Venues venues;
-  const model::Gang& gang = shape.gang;
-  const Rules& rules = policy.rules;
-  std::vector<PoolId> pools;
-  if (!gang.pool.empty() && rules.has(Rule::Pools)) {
-    if (const auto* members = world.find_fleet_pool(gang.pool)) {
-      for (const auto& name : *members) pools.push_back(world.find_pool(name));
-    } else {
-      pools.push_back(world.find_pool(gang.pool));
-    }
+  const std::vector<Place> places = places_for(world, policy.rules, shape.gang, venues);
+  const auto types = types_of_sets(world, shape, policy.rules);
+  venues.all.reserve(2 * places.size());
+  for (const auto& [cluster, pool] : places) {
+    const auto& seen = world.fleet.cluster(cluster).seen;
+    const auto some_node = [&](TypeId t) { return t.index() < seen.size() && seen[t.index()] > 0; };
+    add_venues(world, shape, types, cluster, pool, some_node, venues.all);
   }
-  const auto types = types_of_sets(world, shape, rules);
-  for (const ClusterId id : world.fleet.by_name()) {
-    const Cluster& cluster = world.fleet.cluster(id);
-    if (!cluster.joined) continue;
-    if (rules.has(Rule::ClusterPins) &&
-        ((!gang.clusters.empty() && !contains(gang.clusters, cluster.spec.name)) ||
-         contains(gang.excluded_clusters, cluster.spec.name))) {
-      ++venues.excluded;
-      continue;
+  if (venues.all.empty()) {  // no node has what it asks for: who looks for room will say so
+    for (const auto& [cluster, pool] : places) {
+      const std::size_t known = world.fleet.cluster(cluster).buckets.size();
+      const auto is_known = [&](TypeId type) { return type.index() < known; };
+      add_venues(world, shape, types, cluster, pool, is_known, venues.all);
     }
-    std::vector<PoolId> here;
-    for (const PoolId pool : pools) {
-      if (!pool.is_none() && world.pool(pool).spec.cluster == cluster.spec.name)
-        here.push_back(pool);
-    }
-    if (gang.pool.empty() || !rules.has(Rule::Pools)) {
-      here.push_back(PoolId::none());
-    } else if (here.empty()) {
-      ++venues.excluded;
-      continue;
-    }
-    if (!takes_jobs(cluster.health) && rules.has(Rule::ClusterHealth)) {
-      ++venues.unhealthy;
-      continue;
-    }
-    for (const PoolId pool : here) add_venues(world, shape, types, id, pool, venues.all);
   }
   add_charges(world, policy, shape, venues);
   return venues;

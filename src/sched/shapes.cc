@@ -133,6 +133,8 @@ PodShapeId Shapes::intern_pod(const model::PodShape& spec) {
   rec.need = needs_.try_emplace(need, static_cast<std::uint32_t>(needs_.size())).first->second;
   rec.relational = !spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty() ||
                    !spec.spread.empty() || !spec.host_ports.empty() || names_nodes(spec);
+  rec.asks_labels = !spec.node_selector.empty() || !spec.required_affinity.empty() ||
+                    !spec.preferred_affinity.empty() || !spec.volume_zones.empty();
   for (const auto& [key, value] : spec.node_selector) ask_key(key);
   for (const auto& term : spec.required_affinity) {
     for (const auto& r : term.expressions) ask_key(r.key);

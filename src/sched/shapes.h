@@ -24,7 +24,8 @@ struct PodShapeRec {
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // (index of the name, amount)
   std::uint32_t need =
       0;  // pods equal in amounts and GPUs share this: room and cost are remembered by it
-  std::int64_t demand = 0;  // pods of this shape asked for so far
+  bool asks_labels = false;  // of nodes
+  std::int64_t demand = 0;   // pods of this shape asked for so far
   bool relational =
       false;  // looks at other pods or at single nodes: placed pod by pod, node by node
 };

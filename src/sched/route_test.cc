@@ -1,0 +1,63 @@
+#include "sched/route.h"
+
+#include <gtest/gtest.h>
+
+#include "sched/testing/site.h"
+
+namespace muster::sched {
+namespace {
+
+using testing::job_spec;
+using testing::node_spec;
+using testing::Site;
+
+/// Two clusters, each with GPUs of a type that the other does not have.
+struct Crossing : Site {
+  Crossing() {
+    for (const auto& [name, type] : {std::pair{"a", "A100"}, std::pair{"b", "T4"}}) {
+      cluster(name);
+      model::NodeSpec spec = node_spec(std::string("n") + name, 8);
+      spec.gpu_type = type;
+      node(name, spec);
+    }
+    queue("q");
+  }
+  /// "cluster/type" of each venue.
+  std::string venues(const std::string& id, const std::vector<std::string>& types) {
+    model::JobSpec spec = job_spec(id, "q", 1, 1);
+    spec.gang.sets[0].pod.gpu_types = types;
+    const JobSlot slot = submit(spec);
+    world.fleet.settle(world.shapes);
+    std::string text;
+    for (const Venue& venue : venues_of(world, policy, world.shapes[world.job(slot).shape]).all) {
+      text += world.fleet.cluster(venue.cluster).spec.name + "/" +
+              world.fleet.type_name(venue.types[0]) + " ";
+    }
+    return text;
+  }
+};
+
+TEST(Route, OnlyGpusThatAClusterHasAreLookedFor) {
+  Crossing site;
+  EXPECT_EQ(site.venues("any", {}), "a/A100 b/T4 ");
+  EXPECT_EQ(site.venues("t4", {"T4"}), "b/T4 ");
+}
+
+TEST(Route, CordonedNodesCountBecauseTheyMayComeBack) {
+  Crossing site;
+  model::NodeSpec spec = node_spec("nb", 8);
+  spec.gpu_type = "T4";
+  spec.cordoned = true;
+  site.node("b", spec);
+  EXPECT_EQ(site.venues("any", {}), "a/A100 b/T4 ");
+}
+
+TEST(Route, WhatNoNodeHasAnyMoreIsLookedForInVainRatherThanNowhere) {
+  Crossing site;
+  site.apply(model::NodeGone{"b", "nb"});
+  EXPECT_EQ(site.venues("any", {}), "a/A100 ");
+  EXPECT_EQ(site.venues("t4", {"T4"}), "b/T4 ") << "so that the verdict speaks of nodes";
+}
+
+}  // namespace
+}  // namespace muster::sched
