@@ -62,7 +62,7 @@ std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& sh
     for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
       RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker);
       std::size_t ended = 0;
-      while (walk.room() < counts[i] && ended < list.size() && list.at(world, ended).end < best) {
+      while (walk.room() < counts[i] && list.is_before(world, ended, best)) {
         walk.release(list.pods(world, ended++));
       }
       possible = walk.room() >= counts[i];
@@ -97,20 +97,38 @@ Calendar::Sheet& Calendar::sheet(ClusterId cluster) {
   return sheets_[cluster.index()];
 }
 
-const Departure& Departures::at(const World& world, std::size_t index) {
+/// So that the one at `index` stands where it belongs; nobody from `until` on comes before it.
+void Departures::put_in_order(const World& world, std::size_t index, Place until) {
   constexpr std::size_t few = 32;
   const auto sooner = [&](const Departure& a, const Departure& b) {
     if (a.end != b.end) return a.end < b.end;
     return world.job(a.job).id < world.job(b.job).id;
   };
+  const auto most = static_cast<std::size_t>(until - all_.begin());
   while (in_order_ <= index) {
     const auto from = all_.begin() + static_cast<std::ptrdiff_t>(in_order_);
-    in_order_ = std::min(all_.size(), std::max(few, 2 * in_order_));
+    in_order_ = std::min(most, std::max(few, 2 * in_order_));
     const auto to = all_.begin() + static_cast<std::ptrdiff_t>(in_order_);
-    if (to != all_.end()) std::nth_element(from, to, all_.end(), sooner);
+    if (to != until) std::nth_element(from, to, until, sooner);
     std::sort(from, to, sooner);
   }
+}
+
+const Departure& Departures::at(const World& world, std::size_t index) {
+  put_in_order(world, index, all_.end());
   return all_[index];
+}
+
+bool Departures::is_before(const World& world, std::size_t index, Time limit) {
+  if (index >= all_.size()) return false;
+  if (index >= in_order_) {
+    const auto from = all_.begin() + static_cast<std::ptrdiff_t>(in_order_);
+    const auto until =
+        std::partition(from, all_.end(), [&](const Departure& d) { return d.end < limit; });
+    if (index >= static_cast<std::size_t>(until - all_.begin())) return false;
+    put_in_order(world, index, until);
+  }
+  return all_[index].end < limit;
 }
 
 const std::vector<PodOn>& Departures::pods(const World& world, std::size_t index) {

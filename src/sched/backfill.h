@@ -25,11 +25,16 @@ class Departures {
   std::size_t size() const { return all_.size(); }
   const Departure& at(const World& world, std::size_t index);
   const std::vector<PodOn>& pods(const World& world, std::size_t index);
+  /// There is one at `index`, and it is before `limit`. All later ones may stay without an order.
+  bool is_before(const World& world, std::size_t index, Time limit);
   const std::vector<Departure>& unordered() const { return all_; }
   void reserve(std::size_t count) { all_.reserve(count); }
   void add(const Departure& departure);
 
  private:
+  using Place = std::vector<Departure>::iterator;
+  void put_in_order(const World& world, std::size_t index, Place until);
+
   std::vector<Departure> all_;
   std::size_t in_order_ = 0;  // so many at the front
 };

@@ -46,6 +46,30 @@ struct Station : Site {
   }
 };
 
+TEST(Backfill, EndsAreInOrderAsFarAsAskedWhateverIsAsked) {
+  Station station;
+  for (int i = 0; i < 200; ++i) station.submit(job_spec("j" + std::to_string(i), "q", 1, 1));
+  const auto fill = [&](Departures& list) {
+    for (std::uint32_t i = 0; i < 200; ++i)
+      list.add({Time{(i * 7919 % 101) * 1000}, JobSlot{i}, nullptr});
+  };
+  Departures sorted;
+  fill(sorted);
+  for (const int limit_s : {0, 1, 20, 50, 100, 101}) {
+    Departures list;
+    fill(list);
+    for (std::size_t i = 0; i <= list.size(); i += 1 + i / 3) {
+      const bool before = i < list.size() && sorted.at(station.world, i).end < Time{limit_s * 1000};
+      EXPECT_EQ(list.is_before(station.world, i, Time{limit_s * 1000}), before) << limit_s << i;
+      if (before) EXPECT_EQ(list.at(station.world, i).job, sorted.at(station.world, i).job);
+    }
+    for (std::size_t i = 0; i < list.size(); ++i)
+      ASSERT_EQ(list.at(station.world, i).job, sorted.at(station.world, i).job) << limit_s << i;
+  }
+  EXPECT_EQ(sorted.at(station.world, 0).end, Time{0});
+  EXPECT_EQ(sorted.at(station.world, 199).end, Time{100'000});
+}
+
 TEST(Backfill, TheShortestSufficientWait) {
   struct Row {
     int pods, gpus;

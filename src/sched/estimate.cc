@@ -1,6 +1,8 @@
 #include "sched/estimate.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace muster::sched {
 namespace {
@@ -65,6 +67,17 @@ Duration expected_run_time(const World& world, Duration run_limit, HistoryId his
   return run_limit.ms > 0 ? std::min(*learned, run_limit) : *learned;
 }
 
+/// `run_ms` doubled until it is longer than what has passed: in one step, because all running jobs
+/// of a cluster are looked through at once.
+Duration outlived(std::int64_t run_ms, std::int64_t passed_ms) {
+  const auto width = [](std::int64_t ms) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(ms)));
+  };
+  const int times = std::max(0, width(std::max<std::int64_t>(passed_ms, 0)) - width(run_ms));
+  const std::int64_t doubled = run_ms << times;
+  return Duration{doubled > passed_ms ? doubled : 2 * doubled};
+}
+
 }  // namespace
 
 Duration expected_run_time(const World& world, const Job& job, const Policy& policy) {
@@ -73,11 +86,10 @@ Duration expected_run_time(const World& world, const Job& job, const Policy& pol
 
 Time expected_end(const World& world, const Stay& stay, const Policy& policy, Time now) {
   if (stay.stopping) return now + seconds(30);  // a usual time to say good-bye
-  std::int64_t run_ms = expected_run_time(world, stay.run_limit, stay.history, policy).ms;
-  run_ms = std::max<std::int64_t>(run_ms, 1000);
+  const std::int64_t run_ms = std::max<std::int64_t>(
+      expected_run_time(world, stay.run_limit, stay.history, policy).ms, 1000);
   const Time limit = stay.run_limit.ms > 0 ? stay.from + stay.run_limit : Time::never();
-  while (stay.from + Duration{run_ms} <= now) run_ms *= 2;
-  const Time end = std::min(stay.from + Duration{run_ms}, limit);
+  const Time end = std::min(stay.from + outlived(run_ms, (now - stay.from).ms), limit);
   return end > now ? end : now + seconds(1);
 }
 

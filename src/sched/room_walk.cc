@@ -88,16 +88,34 @@ void RoomWalk::release(const std::vector<PodOn>& pods) {
 
 std::vector<NodeId> RoomWalk::take(int count) const {
   const World& world = placer_.world_;
+  struct Spot {
+    std::uint32_t rank;
+    NodeId node;
+    int pods;
+    auto operator<=>(const Spot&) const = default;
+  };
+  std::vector<Spot> spots;
+  const Placer::Ask ask{venue_, set_, per_node_, asker_, nullptr};
+  placer_.each_class(ask, [&](const ListedClass& listed) {
+    const NodeClass& c = world.fleet.node_class(listed.id);
+    if (!placer_.open_to(c, ask)) return true;
+    const int pods =
+        limited(placer_.cache_.room(world, placer_.policy_, venue_.pods[set_], listed.id));
+    if (pods == 0) return true;
+    for (const auto& [rank, id] : c.members) {
+      const bool there = world.fleet.node(id).cls == listed.id;
+      if (there && !freed_at_.contains(id)) spots.push_back({rank, id, pods});
+    }
+    return true;
+  });
+  std::sort(spots.begin(), spots.end());
+  spots.erase(std::unique(spots.begin(), spots.end()), spots.end());  // who left and came back
   std::vector<NodeId> nodes;
   std::int64_t held = 0;
-  for (const NodeId id : world.fleet.cluster(venue_.cluster).nodes) {
+  for (const Spot& spot : spots) {
     if (held >= count) break;
-    if (freed_at_.contains(id) || !counts(id)) continue;
-    const int pods = limited(
-        placer_.cache_.room(world, placer_.policy_, venue_.pods[set_], world.fleet.node(id).cls));
-    if (pods == 0) continue;
-    held += pods;
-    nodes.push_back(id);
+    held += spot.pods;
+    nodes.push_back(spot.node);
   }
   for (const Freed& f : freed_) {
     if (held >= count) break;
