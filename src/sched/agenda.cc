@@ -18,6 +18,12 @@ struct Listing {
 };
 constexpr std::array<Listing, 3> listings = {{{0, 512}, {128, 512}, {4096, 16384}}};
 
+template <typename T>
+void sort_unique(std::vector<T>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
 }  // namespace
 
 const LineState& Agenda::state(LineId line) const {
@@ -61,9 +67,10 @@ LineId Agenda::next(World& world) {
 
 LineId Agenda::best_candidate(World& world) {
   while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none()) {
-    const QueueId id = tournament_.best();
+    const QueueId id = tournament().best();
     if (id.is_none()) break;
-    if (queues_[id.index()].exact) return queues_[id.index()].candidate;
+    const QueueState& q = state_of(id);
+    if (q.exact) return q.candidate;
     if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < listings.size() &&
         scanned_ > listings[looked_ + 1].after) {
       ++looked_;
@@ -75,17 +82,29 @@ LineId Agenda::best_candidate(World& world) {
   return LineId::none();
 }
 
-Agenda::QueueState& Agenda::mark(QueueId id) {
+/// In this marking: if whole queues are marked, so is this one.
+Agenda::QueueState& Agenda::state_of(QueueId id) {
   QueueState& q = queues_[id.index()];
   if (q.marked != marking_) {
     q.marked = marking_;
-    q.all = q.open = false;
+    q.all = dense_;
+    q.open = q.exact = false;
     q.list.clear();
     q.later.clear();
     q.at = 0;
   }
+  return q;
+}
+
+Agenda::QueueState& Agenda::mark(QueueId id) {
+  QueueState& q = state_of(id);
   q.exact = false;
   return q;
+}
+
+void Agenda::offer(const World& world, QueueId id, std::optional<Offer> own) {
+  if (dense_) touched_.push_back(id);
+  tournament().offer(world.quota, shares_, id, own);
 }
 
 /// Lists what this plan may have to look at: whole queues if that is most of what waits, else the
@@ -130,11 +149,10 @@ void Agenda::mark_candidates(World& world, bool closer) {
     const LineId id = (*with_chance)[i];
     if (lines_[id.index()].failed != epoch_) add(id);
   }
-  std::sort(marked.begin(), marked.end());
-  marked.erase(std::unique(marked.begin(), marked.end()), marked.end());
+  sort_unique(marked);
   std::vector<Tournament::Entrant> entrants;
   for (const QueueId queue : marked) entrants.push_back({queue, bound_of(world, queue)});
-  tournament_.start(world.quota, entrants);
+  listed_.start(world.quota, shares_, entrants);
 }
 
 void Agenda::mark_all(World& world) {
@@ -142,13 +160,25 @@ void Agenda::mark_all(World& world) {
   for (const LineId id : moved_) {
     if (!lines_[id.index()].current.is_none()) add_later(world, world.line(id).queue, id);
   }
-  std::vector<Tournament::Entrant> entrants;
-  for (const QueueId queue : world.quota.by_name()) {
-    if (world.lines_of(queue).empty()) continue;
-    mark(queue).all = true;
-    entrants.push_back({queue, bound_of(world, queue)});
+  for (const QueueId queue : world.quota.take_charged()) touched_.push_back(queue);
+  const auto bound = [&](QueueId queue) {
+    mark(queue);
+    return world.lines_of(queue).empty() ? std::nullopt : std::optional(bound_of(world, queue));
+  };
+  if (everybody_at_ == shares_.moment()) {
+    sort_unique(touched_);
+    for (const QueueId queue : touched_) {
+      everybody_.offer(world.quota, shares_, queue, bound(queue));
+    }
+  } else {
+    everybody_at_ = shares_.moment();
+    std::vector<Tournament::Entrant> entrants;
+    for (const QueueId queue : world.quota.by_name()) {
+      if (const auto own = bound(queue)) entrants.push_back({queue, *own});
+    }
+    everybody_.start(world.quota, shares_, entrants);
   }
-  tournament_.start(world.quota, entrants);
+  touched_.clear();
 }
 
 /// The best the queue could have, before its lines are looked through.
@@ -224,12 +254,12 @@ void Agenda::find_candidate(World& world, QueueId id) {
       node.alive && node.strategy == model::Strategy::Fifo && rules.has(Rule::FifoBlocks);
   if (const auto first = first_candidate(world, id, fifo)) q.candidate = first->line;
   if (q.candidate.is_none()) {
-    tournament_.offer(world.quota, id, std::nullopt);
+    offer(world, id, std::nullopt);
     return;
   }
   // Next in a fifo queue whose first has started: open work, whatever it waited for before.
   if (fifo && !lines_[q.candidate.index()].due) make_due(q.candidate);
-  Offer offer;
+  Offer own;
   if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
     if (!fifo && q.none_inside != rights_) {
       const LineId inside = first_inside_guarantee(world, id);
@@ -237,13 +267,13 @@ void Agenda::find_candidate(World& world, QueueId id) {
       if (!inside.is_none()) q.candidate = inside;
     }
     venues(world, *policy_, world.line(q.candidate).shape);
-    offer.tier = inside_guaranteed(world, id, world.line(q.candidate).shape) ? 0 : 1;
+    own.tier = inside_guaranteed(world, id, world.line(q.candidate).shape) ? 0 : 1;
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
-    offer.negated_class = -std::int64_t{std::min(world.line(q.candidate).priority, cap)};
+    own.negated_class = -std::int64_t{std::min(world.line(q.candidate).priority, cap)};
   }
-  tournament_.offer(world.quota, id, offer);
+  offer(world, id, own);
 }
 
 std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, bool fifo) {
@@ -465,7 +495,7 @@ void Agenda::retry(World& world, LineId id) {
   } else {
     add_later(world, queue, id);
   }
-  tournament_.offer(world.quota, queue, bound_of(world, queue));
+  offer(world, queue, bound_of(world, queue));
 }
 
 bool Agenda::has_next(const World& world, LineId id) const {
@@ -555,6 +585,8 @@ void Agenda::rebuild(World& world) {
   due_list_.clear();
   due_ = 0;
   try_all_ = true;
+  everybody_at_ = 0;
+  touched_.clear();
   gains_.forget_all();
 }
 
@@ -607,9 +639,13 @@ std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
 
 void Agenda::take_changes(World& world) {
   lines_.resize(world.line_slots());
-  if (queues_.size() < world.quota.size()) queues_.resize(world.quota.size());
+  if (queues_.size() < world.quota.size()) {
+    queues_.resize(world.quota.size());
+    everybody_at_ = 0;  // names stand elsewhere in their order
+  }
   for (const LineId id : world.changes.lines) {
     const QueueId in = world.line(id).queue;
+    touched_.push_back(in);
     if (world.quota[in].strategy == model::Strategy::Fifo && !world.lines_of(in).empty()) {
       make_due(world.lines_of(in).begin()->line);
     }
@@ -627,6 +663,8 @@ void Agenda::take_changes(World& world) {
     s.why = NotTried{};
     make_due(id);
   }
+  if (touched_.size() > queues_.size()) everybody_at_ = 0;
+  if (everybody_at_ == 0) touched_.clear();
   for (const LineId id : world.changes.again) {
     gains_.line_changed(moment(world), id);
     if (!world.line(id).jobs.empty()) make_due(id);
@@ -659,7 +697,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   if (world.changes.node_types) world.recount_running();
   capacity = world.capacity(policy);
   const std::int64_t tick = std::max<std::int64_t>(policy.share_tick.ms, 1);
-  tournament_.shares.begin(capacity, Time{now.ms / tick * tick}, policy);
+  shares_.begin(capacity, Time{now.ms / tick * tick}, policy);
   if (world.fleet.type_count() != types_seen_) world.changes.everything = true;
   types_seen_ = world.fleet.type_count();
   if (world.fleet.take_repeller_left()) world.changes.everything = true;

@@ -129,8 +129,11 @@ class Agenda {
   LineId best_candidate(World& world);
   void mark_candidates(World& world, bool closer = false);
   void mark_all(World& world);
+  QueueState& state_of(QueueId queue);
   QueueState& mark(QueueId queue);
   Offer bound_of(const World& world, QueueId queue) const;
+  void offer(const World& world, QueueId queue, std::optional<Offer> own);
+  Tournament& tournament() { return dense_ ? everybody_ : listed_; }
   void open(World& world, QueueId queue);
   void find_candidate(World& world, QueueId queue);
   std::optional<Entry> first_candidate(World& world, QueueId queue, bool fifo);
@@ -186,7 +189,11 @@ class Agenda {
   std::set<LineId> wanting_;     // that found no nodes to reserve
   Chunked<LineState> lines_;
   std::vector<QueueState> queues_;
-  Tournament tournament_;
+  Shares shares_;
+  Tournament listed_;     // of the queues whose lines this plan lists
+  Tournament everybody_;  // of all queues with lines: kept, and put right where something changed
+  std::uint64_t everybody_at_ = 0;  // moment of its shares; 0: to be made anew
+  std::vector<QueueId> touched_;    // may stand wrongly in it
   Gains gains_;
   std::size_t due_ = 0;                              // lines with `due`
   std::vector<LineId> moved_;                        // in this plan

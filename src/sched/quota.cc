@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sched/decay.h"
 
@@ -200,6 +201,7 @@ void QuotaTree::remove(const std::string& name) {
 
 void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now,
                        Duration half_life) {
+  if (!std::exchange(node(queue).listed, true)) charged_.push_back(queue);
   for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
     QueueNode& n = node(id);
     ++n.charged;
@@ -214,6 +216,11 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
     for (const Charge& c : charges) n.use[c.resource.index()] += sign * c.amount;
   }
   for (const Charge& c : charges) update_held(queue, c.resource.index());
+}
+
+std::vector<QueueId> QuotaTree::take_charged() {
+  for (const QueueId id : charged_) node(id).listed = false;
+  return std::exchange(charged_, {});
 }
 
 QueueId QuotaTree::tree_of(QueueId queue) const {

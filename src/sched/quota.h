@@ -49,6 +49,7 @@ struct QueueNode {
   bool alive = false;  // false: named by a job but not configured, or removed
   bool has_guarantee = false;
   bool limited = false;  // by a limit of its own or of a queue above
+  bool listed = false;   // among those charged lately
   std::string name;
   std::string tree;
   std::vector<QueueId> children;
@@ -87,6 +88,9 @@ class QuotaTree {
   /// leaves remembered use as it is: a trial that is undone must not leave a trace in it.
   void charge(QueueId queue, const Charges& charges, int sign, Time at, Duration half_life);
 
+  /// Queues charged since it was last asked: their shares and those above have changed.
+  std::vector<QueueId> take_charged();
+
   /// Nothing if the queue may use this much more. `credit`: what is charged for the asker already.
   std::optional<OverQuota> over(QueueId queue, const Charges& charges, const Capacity& capacity,
                                 const Rules& rules, const Charges& credit = {}) const;
@@ -122,7 +126,8 @@ class QuotaTree {
   std::unordered_map<std::string, QueueId> tree_roots_;       // lookup-only
   std::unordered_map<std::string, ResourceId> resource_ids_;  // lookup-only
   std::vector<QueueId> by_name_;
-  int guarantees_ = 0;  // queues with one
+  std::vector<QueueId> charged_;  // each once
+  int guarantees_ = 0;            // queues with one
 };
 
 constexpr ResourceId resource_cpu{0};

@@ -319,5 +319,18 @@ TEST(Quota, TreesDoNotMeet) {
   EXPECT_TRUE(quota.over(budget, {{resource_gpu, 3}}, Capacity(3, 100), Rules{}));
 }
 
+TEST(Quota, WhoWasChargedIsToldOnce) {
+  QuotaTree quota;
+  const QueueId a = quota.find_or_make("a");
+  const QueueId b = quota.find_or_make("b");
+  quota.charge(b, {{resource_gpu, 5}}, +1, Time{0}, Duration{0});
+  quota.charge(a, {{resource_gpu, 5}}, +1, Time{0}, Duration{0});
+  quota.charge(b, {{resource_gpu, 5}}, -1, Time{0}, Duration{0});
+  EXPECT_EQ(quota.take_charged(), (std::vector<QueueId>{b, a}));
+  EXPECT_EQ(quota.take_charged(), std::vector<QueueId>{});
+  quota.charge(b, {{resource_gpu, 5}}, -1, Time{0}, Duration{0});
+  EXPECT_EQ(quota.take_charged(), std::vector<QueueId>{b});
+}
+
 }  // namespace
 }  // namespace muster::sched

@@ -93,7 +93,7 @@ void Tournament::remove(QueueId queue, QueueId parent) {
 }
 
 /// What decides its place among its siblings, anew; false: it has nothing to offer.
-bool Tournament::weigh(const QuotaTree& quota, QueueId queue) {
+bool Tournament::weigh(const QuotaTree& quota, Shares& shares, QueueId queue) {
   Entry& e = entries_[queue.index()];
   std::optional<Offer> best = e.own;
   if (!e.children.empty()) {
@@ -107,7 +107,7 @@ bool Tournament::weigh(const QuotaTree& quota, QueueId queue) {
   return true;
 }
 
-void Tournament::start(const QuotaTree& quota, std::span<const Entrant> entrants) {
+void Tournament::start(const QuotaTree& quota, Shares& shares, std::span<const Entrant> entrants) {
   ++round_;
   if (entries_.size() < quota.size()) entries_.resize(quota.size());
   for (auto& level : levels_) level.clear();
@@ -128,7 +128,7 @@ void Tournament::start(const QuotaTree& quota, std::span<const Entrant> entrants
   for (std::size_t depth = levels_.size(); depth > 1; --depth) {
     for (const QueueId id : levels_[depth - 1]) {
       make_heap(id);
-      weigh(quota, id);
+      weigh(quota, shares, id);
       auto& siblings = entry(quota[id].parent).children;
       siblings.push_back(id);
       put(siblings, siblings.size() - 1, id);
@@ -137,14 +137,15 @@ void Tournament::start(const QuotaTree& quota, std::span<const Entrant> entrants
   if (!entrants.empty()) make_heap(QuotaTree::root());
 }
 
-void Tournament::offer(const QuotaTree& quota, QueueId queue, std::optional<Offer> own) {
+void Tournament::offer(const QuotaTree& quota, Shares& shares, QueueId queue,
+                       std::optional<Offer> own) {
   if (entries_.size() < quota.size()) entries_.resize(quota.size());
   entry(queue).own = own;
   for (QueueId id = queue; !quota[id].parent.is_none(); id = quota[id].parent) {
     const QueueId parent = quota[id].parent;
     entry(id);
     entry(parent);
-    if (!weigh(quota, id)) {
+    if (!weigh(quota, shares, id)) {
       remove(id, parent);
       continue;
     }

@@ -32,6 +32,8 @@ class Shares {
  public:
   void begin(const Capacity& capacity, Time at, const Policy& policy);
   std::uint64_t of(const QuotaTree& quota, QueueId queue);
+  /// Differs after everybody's share has changed.
+  std::uint64_t moment() const { return moment_; }
 
  private:
   struct Known {
@@ -50,17 +52,15 @@ class Shares {
 
 class Tournament {
  public:
-  Shares shares;
-
   struct Entrant {
     QueueId queue;
     Offer offer;
   };
   /// These take part, each once, and nobody else.
-  void start(const QuotaTree& quota, std::span<const Entrant> entrants);
+  void start(const QuotaTree& quota, Shares& shares, std::span<const Entrant> entrants);
   /// What the queue's own lines offer from now on; nothing: it has none. Its share and those above
   /// are looked at anew.
-  void offer(const QuotaTree& quota, QueueId queue, std::optional<Offer> own);
+  void offer(const QuotaTree& quota, Shares& shares, QueueId queue, std::optional<Offer> own);
   /// The queue whose own lines are next; none() when nobody takes part.
   QueueId best() const;
 
@@ -78,7 +78,7 @@ class Tournament {
   };
 
   Entry& entry(QueueId queue);
-  bool weigh(const QuotaTree& quota, QueueId queue);
+  bool weigh(const QuotaTree& quota, Shares& shares, QueueId queue);
   bool before(QueueId a, QueueId b) const;
   void place(QueueId queue, QueueId parent);
   void remove(QueueId queue, QueueId parent);
