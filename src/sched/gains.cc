@@ -166,11 +166,12 @@ void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) con
     return;
   }
   const std::int64_t longest = longest_with_room(at, id);
-  for (const Outline& o : b.outlines) {
+  const Runs& runs = runs_[id.index()];
+  for (const Outline& o : runs.outlines) {
     if (o.run_ms > longest && b.highest_class <= closed_up_to_) break;
     if (o.run_ms <= longest || o.priority > closed_up_to_) to.push_back(o.line);
   }
-  to.insert(to.end(), b.changed.begin(), b.changed.end());
+  to.insert(to.end(), runs.changed.begin(), runs.changed.end());
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   const auto [from, end] = std::equal_range(near_holders_.begin(), near_holders_.end(),
                                             std::pair{id, LineId::none()}, less);
@@ -182,10 +183,11 @@ void Gains::line_changed(const Moment& at, LineId id) {
   if (line.shape.index() >= bounds_.size()) return;
   Bounds& b = bounds_[line.shape.index()];
   if (line.jobs.empty() || !b.known) return;
-  widen(b, outline(at, id));
-  b.changed.push_back(id);
+  widen(line.shape, outline(at, id));
+  auto& changed = runs_[line.shape.index()].changed;
+  changed.push_back(id);
   // Bounds only widen by this; now and then they are read anew.
-  b.known = b.changed.size() < 16;
+  b.known = changed.size() < 16;
 }
 
 void Gains::rule_out(ShapeId shape) {
@@ -195,17 +197,19 @@ void Gains::rule_out(ShapeId shape) {
 }
 
 void Gains::list_classes(const Moment& at) {
-  classes_.clear();
-  most_gpus_ = 0;
-  most_cpu_ = most_memory_ = 0;
+  std::vector<ClassId> classes;
   for (const NodeId id : nodes_) {
     const ClassId cls = at.world.fleet.node(id).cls;
-    if (!cls.is_none()) classes_.push_back(cls);
+    if (!cls.is_none()) classes.push_back(cls);
   }
-  sort_unique(classes_);
-  for (const ClassId cls : classes_) {
+  sort_unique(classes);
+  opened_.clear();
+  most_gpus_ = 0;
+  most_cpu_ = most_memory_ = 0;
+  for (const ClassId cls : classes) {
     const NodeClass& c = at.world.fleet.node_class(cls);
-    most_gpus_ = std::max<int>(most_gpus_, at.world.fleet.gpu(c.gpu).whole);
+    opened_.push_back({cls, c.reserved, at.world.fleet.gpu(c.gpu).whole, c.cpu, c.memory});
+    most_gpus_ = std::max(most_gpus_, opened_.back().gpus);
     most_cpu_ = std::max(most_cpu_, c.cpu);
     most_memory_ = std::max(most_memory_, c.memory);
   }
@@ -258,10 +262,9 @@ std::int64_t Gains::longest_with_room(const Moment& at, ShapeId id) const {
     const auto open = [&](const Reservation& r) {
       return !r.preempting && (r.start - at.now).ms >= window;
     };
-    return std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
-      const ReservationId kept = at.world.fleet.node_class(cls).reserved;
-      if (!kept.is_none() && !open(at.world.reservation(kept))) return false;
-      return may_hold(at, id, cls, open);
+    return std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
+      if (!o.kept.is_none() && !open(at.world.reservation(o.kept))) return false;
+      return may_hold(at, id, o.cls, open);
     });
   };
   const auto first_without = std::partition_point(windows_.begin(), windows_.end(), has_room);
@@ -367,14 +370,17 @@ void Gains::count_victims(const Moment& at, Kept& kept) {
 }
 
 void Gains::list_from_all(const Moment& at) {
-  if (bounds_.size() < at.world.shapes.size()) bounds_.resize(at.world.shapes.size());
+  if (bounds_.size() < at.world.shapes.size()) {
+    bounds_.resize(at.world.shapes.size());
+    runs_.resize(at.world.shapes.size());
+  }
   maybe_.clear();
-  const bool anything = !classes_.empty() || !places_.empty() || standings_moved_;
+  const bool anything = !opened_.empty() || !places_.empty() || standings_moved_;
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     const ShapeId shape{static_cast<std::uint32_t>(i)};
     bounds_[i].chance = Chance::None;
-    if (!anything || at.world.lines_of_shape(shape).empty()) continue;
-    if (!is_worth_a_look(at, bounds(at, shape))) continue;
+    if (!anything || !is_worth_a_look(at, bounds(at, shape))) continue;
+    if (at.world.lines_of_shape(shape).empty()) continue;
     bounds_[i].chance = Chance::Maybe;
     maybe_.push_back(shape);
   }
@@ -398,7 +404,9 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   b.chance = chance;
   const Shape& shape = at.world.shapes[id];
   b.least_gpus = std::numeric_limits<std::uint8_t>::max();
-  b.least_cpu = b.least_memory = b.least_run_ms = std::numeric_limits<std::int64_t>::max();
+  b.least_cpu = b.least_memory = std::numeric_limits<std::int64_t>::max();
+  Runs& runs = runs_[id.index()];
+  runs = {std::numeric_limits<std::int64_t>::max(), {}, {}};
   for (const SetRec& set : shape.sets) {
     const PodShapeRec& pod = at.world.shapes.pod(set.pod);
     const int gpus = pod.spec.gpu.is_share() ? 0 : pod.gpus;
@@ -407,10 +415,10 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
     b.least_memory = std::min(b.least_memory, pod.memory);
   }
   for (const LineId line : at.world.lines_of_shape(id)) {
-    b.outlines.push_back(outline(at, line));
-    widen(b, b.outlines.back());
+    runs.outlines.push_back(outline(at, line));
+    widen(id, runs.outlines.back());
   }
-  std::sort(b.outlines.begin(), b.outlines.end(),
+  std::sort(runs.outlines.begin(), runs.outlines.end(),
             [](const Outline& x, const Outline& y) { return x.run_ms < y.run_ms; });
   return b;
 }
@@ -421,21 +429,23 @@ Gains::Outline Gains::outline(const Moment& at, LineId line) {
           line};
 }
 
-void Gains::widen(Bounds& b, const Outline& by) {
-  b.least_run_ms = std::min(b.least_run_ms, by.run_ms);
-  b.highest_class = std::max(b.highest_class, by.priority);
+void Gains::widen(ShapeId shape, const Outline& by) {
+  std::int64_t& least_ms = runs_[shape.index()].least_ms;
+  least_ms = std::min(least_ms, by.run_ms);
+  int& highest = bounds_[shape.index()].highest_class;
+  highest = std::max(highest, by.priority);
 }
 
 /// Nodes kept for another job may be open to some line of the shape.
-bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape,
-                     const Bounds& of) const {
+bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape) const {
   if (r.job.is_none()) return true;
   const Job& holder = at.world.job(r.job);
   if (holder.shape == shape) return true;
   if (r.preempting) return false;
-  if (at.now + Duration{of.least_run_ms} <= r.start) return true;
+  if (at.now + Duration{runs_[shape.index()].least_ms} <= r.start) return true;
   if (at.world.quota.any_guarantee()) return true;  // to whoever is inside
-  if (priority_class(at.world, holder, at.policy) < of.highest_class) return true;
+  if (priority_class(at.world, holder, at.policy) < bounds_[shape.index()].highest_class)
+    return true;
   const auto near =
       std::lower_bound(near_holders_.begin(), near_holders_.end(), std::pair{shape, LineId{0}});
   return near != near_holders_.end() && near->first == shape;
@@ -551,19 +561,18 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
 
 Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
   const Bounds& b = bounds(at, id);
-  const auto open = [&](const Reservation& r) { return may_open(at, r, id, b); };
+  const auto open = [&](const Reservation& r) { return may_open(at, r, id); };
   const auto nothing = [](const Reservation&) { return false; };
   Chance chance = Chance::None;
-  if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
-    for (const ClassId cls : classes_) {
-      const ReservationId kept = at.world.fleet.node_class(cls).reserved;
-      if (kept.is_none()) {
-        if (may_hold(at, id, cls, nothing)) return Chance::Any;
-        if (chance == Chance::None && may_hold(at, id, cls, open)) chance = Chance::Some;
-      } else if (chance == Chance::None && may_open(at, at.world.reservation(kept), id, b) &&
-                 may_hold(at, id, cls, open)) {
-        chance = Chance::Some;
-      }
+  for (const Opened& o : opened_) {
+    // Most shapes ask for more than there is: not even their pods need to be looked at.
+    if (b.least_gpus > o.gpus || b.least_cpu > o.cpu || b.least_memory > o.memory) continue;
+    if (o.kept.is_none()) {
+      if (may_hold(at, id, o.cls, nothing)) return Chance::Any;
+      if (chance == Chance::None && may_hold(at, id, o.cls, open)) chance = Chance::Some;
+    } else if (chance == Chance::None && may_open(at, at.world.reservation(o.kept), id) &&
+               may_hold(at, id, o.cls, open)) {
+      chance = Chance::Some;
     }
   }
   if (chance == Chance::None && with_victims(at, id, b.highest_class, open)) chance = Chance::Some;
@@ -594,11 +603,10 @@ Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
   };
   hope.victims = with_victims(at, line.shape, priority, open);
   if (hope.room || hope.victims) return hope;
-  hope.room = std::any_of(classes_.begin(), classes_.end(), [&](ClassId cls) {
-    const ReservationId kept = at.world.fleet.node_class(cls).reserved;
-    if (is_kept_for_line(at.world, kept, job.line)) return true;
-    if (!kept.is_none() && !open(at.world.reservation(kept))) return false;
-    return may_hold(at, line.shape, cls, open);
+  hope.room = std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
+    if (is_kept_for_line(at.world, o.kept, job.line)) return true;
+    if (!o.kept.is_none() && !open(at.world.reservation(o.kept))) return false;
+    return may_hold(at, line.shape, o.cls, open);
   });
   return hope;
 }

@@ -38,6 +38,7 @@ class Gains {
   void line_changed(const Moment& at, LineId line);
   void forget_all() {
     bounds_.clear();
+    runs_.clear();
     rooms_.clear();
   }
   /// What a try in vain found. Rooms only grow by what is gained from now on.
@@ -67,7 +68,8 @@ class Gains {
     int priority = 0;         // its class
     LineId line;
   };
-  /// Of a shape's lines: may be too generous, never too narrow.
+  /// Of a shape's lines: may be too generous, never too narrow. Those of all shapes are read in
+  /// every plan.
   struct Bounds {
     bool known = false;
     Chance chance = Chance::None;
@@ -75,9 +77,19 @@ class Gains {
     int highest_class = std::numeric_limits<int>::min();
     std::int64_t least_cpu = 0;
     std::int64_t least_memory = 0;
-    std::int64_t least_run_ms = 0;
+  };
+  struct Runs {
+    std::int64_t least_ms = 0;
     std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
     std::vector<LineId> changed;    // since then
+  };
+  /// A class that gained nodes are in, and what each of them has free.
+  struct Opened {
+    ClassId cls;
+    ReservationId kept;  // for somebody
+    int gpus = 0;
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
   };
   struct Free {
     int gpus = 0;
@@ -115,7 +127,7 @@ class Gains {
   bool is_worth_a_look(const Moment& at, const Bounds& of) const;
   const Bounds& bounds(const Moment& at, ShapeId shape);
   static Outline outline(const Moment& at, LineId line);
-  static void widen(Bounds& bounds, const Outline& by);
+  void widen(ShapeId shape, const Outline& by);
   void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
@@ -130,11 +142,10 @@ class Gains {
   static std::int64_t devices_at(const Devices& devices, ClusterId cluster, TypeId type);
   bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
                     std::int64_t more_devices) const;
-  bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape,
-                const Bounds& of) const;
+  bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape) const;
 
   std::vector<NodeId> nodes_;
-  std::vector<ClassId> classes_;
+  std::vector<Opened> opened_;
   int most_gpus_ = 0;
   std::int64_t most_cpu_ = 0;
   std::int64_t most_memory_ = 0;
@@ -167,7 +178,8 @@ class Gains {
   std::uint64_t plan_ = 0;
   std::vector<std::vector<Room>> rooms_;  // [shape][cluster * types_ + GPU type]
   std::size_t types_ = 0;
-  std::vector<Bounds> bounds_;
+  std::vector<Bounds> bounds_;  // by shape
+  std::vector<Runs> runs_;      // by shape
   std::vector<ShapeId> maybe_;  // shapes whose chance is not None
 };
 
