@@ -72,6 +72,7 @@ struct Story {
     facts.row->state = JobState::Starting;
     facts.row->attempt = attempt;
     facts.row->cluster = "a";
+    facts.row->started = Time::never();
     facts.row->why = EndWhy::None;
   }
   void made(int running = 0) {

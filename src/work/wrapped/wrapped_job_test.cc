@@ -184,7 +184,8 @@ TEST(WrappedJob, TheGangIsWhatTheObjectsMakeOrWhatTheItemSays) {
     std::string sets;
   } cases[] = {
       {"{" + ray + "}", "headx1 1000m 1024Mi 0; gx2 1000m 1024Mi 0"},
-      {"{" + scaling + "}", "headx1 1000m 1024Mi 0; gx2/1 1000m 1024Mi 0"},
+      // With the autoscaler that KubeRay puts beside the head.
+      {"{" + scaling + "}", "headx1 1500m 1536Mi 0; gx2/1 1000m 1024Mi 0"},
       // Given for each template: they count for it.
       {"{" + ray +
            ", custompodresources: [{replicas: 1, requests: {cpu: 2, memory: 2Gi}}, {replicas: 2, "
