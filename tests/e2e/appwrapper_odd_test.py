@@ -176,7 +176,7 @@ class Odd(WithHub):
         self.create(done("more", *items))
         self.assertIn("more than 1000 objects", self.failure("more"))
         self.check_canary()
-        self.wait_state("most", "Completed", wait_s=90)
+        self.wait_state("most", "Completed", wait_s=120)
         self.assertEqual(sum("/c-" in name for name in self.names("configmaps")), 999)
 
     def test_appwrappers_in_appwrappers_are_refused_however_deep_and_in_circles(self):

@@ -371,6 +371,8 @@ RootSight read_root(const json::value& marked, const json::value& data) {
 RootSight root_sight_of(const json::value& config_map) {
   const json::value* data = find(config_map, {"data"});
   RootSight sight = read_root(config_map, data == nullptr ? json::value() : *data);
+  sight.is_root = sight.name == object_name({sight.job, sight.attempt}, "");
+  if (!sight.is_root) return sight;
   json::error_code wrong;
   const json::value kinds = json::parse(text_at(config_map, {"data", "kinds"}), wrong);
   if (wrong || !kinds.is_array()) return sight;

@@ -34,6 +34,7 @@ struct RootSight {
   std::vector<kube::Resource> kinds = {};  // of the workloads
   AttemptCare care = {};
   bool is_deleting = false;
+  bool is_root = true;  // false: a ConfigMap of the list itself, which has the same labels
 };
 RootSight root_sight_of(const boost::json::value& config_map);
 /// Of a Job that is its own root; none: it is not.

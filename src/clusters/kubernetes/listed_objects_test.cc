@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -199,6 +200,18 @@ TEST(ListedObjects, TheRootSaysWhatBelongsToIt) {
   EXPECT_TRUE(is_same_attempt(listed.objects[0], listed.objects[1]));
   kube::set_at(listed.objects[0], {"metadata", "labels", "muster.dev/attempt"}, "3");
   EXPECT_FALSE(is_same_attempt(listed.objects[0], listed.objects[1]));
+}
+
+TEST(ListedObjects, AConfigMapOfTheListIsNotItsRoot) {
+  const ListedObjects listed = made(job_and_config, {{0, "n1", "", 0, 0}});
+  EXPECT_TRUE(root_sight_of(listed.root).is_root);
+  const auto config = std::find_if(
+      listed.objects.begin(), listed.objects.end(),
+      [](const auto& object) { return kube::text_at(object, {"kind"}) == "ConfigMap"; });
+  ASSERT_NE(config, listed.objects.end());
+  const RootSight sight = root_sight_of(*config);
+  EXPECT_EQ(sight.job, "j7") << "it has the labels of all objects of the attempt";
+  EXPECT_FALSE(sight.is_root);
 }
 
 TEST(ListedObjects, TheRootSaysHowItIsLookedAfter) {

@@ -71,9 +71,9 @@ class WorkloadWatch::Core {
   std::optional<GangState> state_of(const ports::Attempt& attempt,
                                     const std::vector<PodSight>& pods) const {
     if (!roots_->has_synced()) return std::nullopt;
-    const auto roots = roots_->store().by_index(by_attempt, word_of(attempt));
-    if (roots.empty()) return std::nullopt;
-    const RootSight& root = *roots.front();
+    const auto found = root_of(attempt);
+    if (!found) return std::nullopt;
+    const RootSight& root = *found;
     std::vector<WorkloadSight> workloads;
     const std::lock_guard lock(mutex_);
     for (const kube::Resource& resource : root.kinds) {
@@ -89,8 +89,8 @@ class WorkloadWatch::Core {
 
   Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const {
     if (!has_answered_) return Kept::NotKnown;
-    const auto roots = roots_->store().by_index(by_attempt, word_of(attempt));
-    if (roots.empty() || !roots.front()->care.care.keep_ended) return Kept::No;
+    const auto root = root_of(attempt);
+    if (!root || !root->care.care.keep_ended) return Kept::No;
     const auto state = state_of(attempt, pods);
     if (state && state->is_known) return stays_when_ended(*state) ? Kept::Yes : Kept::No;
     for (const PodSight& pod : pods) {
@@ -125,6 +125,14 @@ class WorkloadWatch::Core {
   }
 
  private:
+  /// Null: it is not there.
+  std::shared_ptr<const RootSight> root_of(const ports::Attempt& attempt) const {
+    for (const auto& one : roots_->store().by_index(by_attempt, word_of(attempt))) {
+      if (one->is_root) return one;
+    }
+    return nullptr;
+  }
+
   struct Kind {
     std::string kind;
     std::optional<kube::Informer<WorkloadSight>> informer;
