@@ -401,10 +401,27 @@ TEST(StatusV1beta2, SuspendTrumpsAReset) {
   EXPECT_EQ(text(story.write(), "phase"), "Suspended") << "released it waits for its turn";
   EXPECT_EQ(story.status.at("resettingCount"), json::value(1)) << "and was reset once";
   story.placed(2);
+  story.made(2);
   story.write();
   story.facts.row->state = JobState::Waiting;
   story.facts.row->why = EndWhy::StartFailed;
   EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+}
+
+TEST(StatusV1beta2, OneThatIsGoneAtOnceIsSaidToBeDeletedToo) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.waits();
+  story.write();
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "") << "there was nothing to delete";
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.row->state = JobState::Held;
+  story.facts.row->why = EndWhy::Held;
+  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  EXPECT_EQ(condition(story.status, "PodsReady"), "False Suspended");
 }
 
 TEST(StatusV1beta2, WhatWasWrongIsSaidInItsOwnWords) {

@@ -201,7 +201,9 @@ class Writer {
   void put_resources(Phase phase) {
     switch (phase) {
       case Phase::Suspended:
-        clear("DeletingResources", "DeletionComplete");
+        // What was deployed is deleted by now, however quickly that went.
+        if (is_true("ResourcesDeployed") || is_true("DeletingResources"))
+          say("DeletingResources", {false, "DeletionComplete", ""});
         say("QuotaReserved", {false, "Suspended", "Suspend is true"});
         return say("ResourcesDeployed", {false, "Suspended", "Suspend is true"});
       case Phase::Resuming:
