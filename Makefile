@@ -62,7 +62,7 @@ e2e:  ## real Kubernetes control planes and a real node; builds their binaries o
 	-@tests/compat/venvs.py
 	@$(TIERS) e2e
 
-e2e-versions:  ## the oldest and newest Kubernetes that build here, built once (Go, half an hour); a part of soak
+e2e-versions:  ## an older and the newest Kubernetes, built once into a cache (Go, half an hour); a part of soak
 	@for version in oldest newest; do tests/e2e/binaries.py --kubernetes $$version --with kubectl || exit; done
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan -j $(JOBS) --target muster kube_real_test

@@ -6,7 +6,7 @@ Usage: binaries.py [--kubernetes VERSION] [--with NAME...]     prints the folder
 They come from the Go module proxy in pinned versions and are built once, into a cache outside of
 the tree whose folder carries the version: ${XDG_CACHE_HOME:-~/.cache}/muster/kube-<version>.
 MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.14,
-or oldest, or newest: of those that Go builds here and the tests pass with).
+or oldest, or newest, as NAMED below).
 Go's own settings (GOPROXY, GOFLAGS) count.
 """
 import argparse
