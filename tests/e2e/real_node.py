@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,6 +42,18 @@ def check_possible():
                            capture_output=True, text=True, check=False)
     if probe.returncode:
         raise Missing(f"a real node cannot have its namespaces here: {probe.stderr.strip()}")
+
+
+def snapshotter_for_large_images():
+    """One whose containers share the files of their image, where the kernel can; with `native`,
+    which always works, each has a copy of its own."""
+    with tempfile.TemporaryDirectory(prefix="muster-overlay-") as folder:
+        for name in ("lower", "upper", "work", "merged"):
+            os.mkdir(f"{folder}/{name}")
+        options = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
+        probe = subprocess.run(["unshare", "--mount", "mount", "-t", "overlay", "none", "-o",
+                                options, f"{folder}/merged"], capture_output=True, check=False)
+    return "native" if probe.returncode else "overlayfs"
 
 
 def ip(*words):
@@ -99,7 +112,7 @@ done
 python3 {names} {url} {folder}/pki/ca.crt {folder}/pki/admin.crt {folder}/pki/admin.key {domain} \\
   > {folder}/names.log 2>&1 &
 for archive in {archives}; do
-  ctr --address {socket} -n k8s.io images import --snapshotter native $archive
+  ctr --address {socket} -n k8s.io images import --snapshotter {snapshotter} $archive
 done
 {kubelet} --config {folder}/kubelet.json --kubeconfig {folder}/kubelet.kubeconfig \\
   --root-dir {folder}/kubelet --cert-dir {folder}/kubelet-pki --node-ip {address} \\
@@ -119,7 +132,7 @@ state = "/run/containerd"
   restrict_oom_score_adj = true
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "native"
+    snapshotter = "{snapshotter}"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]
@@ -133,12 +146,13 @@ class RealNodeCluster(ControlPlane):
     domain = "cluster"
 
     def __init__(self, name="real", version=KUBERNETES, folder=None, api_flags=(), programs=(),
-                 archives=()):
+                 archives=(), snapshotter="native"):
         """With programs beside those that it runs itself, and images beside those of images.py."""
         check_possible()
         super().__init__(name, version, folder, api_flags=api_flags,
                          programs=(*CONTROL_PLANE, "kubelet", *programs))
         self.archives = [self.file("images.tar"), *archives]
+        self.snapshotter = snapshotter
         self.link = Link()
         self.host = self.link.outside
         self.socket = "/run/containerd/containerd.sock"  # of the node's own /run
@@ -156,7 +170,8 @@ class RealNodeCluster(ControlPlane):
         words = {"folder": self.folder, "socket": self.socket, "cni": CNI, "pause": PAUSE_IMAGE,
                  "kubelet": self.binaries / "kubelet", "address": self.link.inside, "node": NODE,
                  "names": Path(__file__).resolve().parent / "peer_names.py", "url": self.url(),
-                 "domain": self.domain, "archives": " ".join(map(str, self.archives))}
+                 "domain": self.domain, "archives": " ".join(map(str, self.archives)),
+                 "snapshotter": self.snapshotter}
         write_images(self.archives[0])
         self.write("containerd.toml", CONTAINERD_CONFIG.format(**words))
         self.write("node.sh", NODE_SCRIPT.format(**words))
