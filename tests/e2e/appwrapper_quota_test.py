@@ -52,8 +52,11 @@ class WithQuota(WithHub):
 
     def plant(self, *trees):
         self.create(*trees)
-        self.addCleanup(self.kubectl, "delete", "quotasubtrees", "--all", "-A")
+        self.addCleanup(self.uproot)
         self.begin_hub(", quota: true")
+
+    def uproot(self):
+        self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", "--all", "-A")
 
     def runs(self, name):
         self.wait_state(name, "Running")
@@ -158,7 +161,7 @@ class Forest(WithQuota):
                 self.assertIn("gpu", self.waits(f"two-{self.profile}"))
                 self.kubectl("delete", "appwrappers", "--all")
                 self.server.close()
-                self.kubectl("delete", "quotasubtrees", "--all", "-A")
+                self.uproot()
 
 
 class OfMcad(WithQuota):
@@ -167,8 +170,8 @@ class OfMcad(WithQuota):
     out."""
 
     def plant_file(self, path):
-        self.kubectl("apply", "-f", path)
-        self.addCleanup(self.kubectl, "delete", "quotasubtrees", "--all", "-A")
+        self.kubectl("apply", "-n", "kube-system", "-f", path)
+        self.addCleanup(self.uproot)
         self.begin_hub(", quota: true")
 
     def objects(self, path):

@@ -24,27 +24,43 @@ QuotaDesk::QuotaDesk(kube::Client& client, Parts parts) : parts_(std::move(parts
 
 void QuotaDesk::follow() {
   if (!watch_->has_answered()) return;
-  const work::QuotaForest before =
-      std::exchange(forest_, work::read_quota_forest(watch_->subtrees()));
-  if (before.problems != forest_.problems) {
-    for (const std::string& problem : forest_.problems) parts_.say("quota: " + problem);
+  const work::QuotaForest wanted = work::read_quota_forest(watch_->subtrees());
+  if (told_ != wanted.problems) {
+    for (const std::string& problem : wanted.problems) parts_.say("quota: " + problem);
+    told_ = wanted.problems;
   }
-  put_queues(before);
-  parts_.on_change();
+  put_queues(wanted);
 }
 
-void QuotaDesk::put_queues(const work::QuotaForest& before) {
+/// A job whose queue is not in the books yet would be refused: what is wanted counts when it is
+/// there.
+void QuotaDesk::put_queues(const work::QuotaForest& wanted) {
   control::Asked asked;
-  for (const model::QueueSpec& spec : forest_.queues)
+  for (const model::QueueSpec& spec : wanted.queues)
     asked.events.emplace_back(model::QueueSet{spec});
-  for (auto spec = before.queues.rbegin(); spec != before.queues.rend(); ++spec) {
-    if (!has_queue(forest_, spec->name)) asked.events.emplace_back(model::QueueRemoved{spec->name});
+  for (auto spec = forest_.queues.rbegin(); spec != forest_.queues.rend(); ++spec) {
+    if (!has_queue(wanted, spec->name)) asked.events.emplace_back(model::QueueRemoved{spec->name});
   }
-  if (asked.events.empty()) return;
+  if (asked.events.empty()) return are_there(wanted);
   const auto ask = [asked](const sched::World&, Time) -> Result<control::Asked> { return asked; };
-  const auto put = parts_.requests.put({ask, [](const Result<control::Answer>&) {}});
-  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed)
-    parts_.later_after(try_again, [this, before] { put_queues(before); });
+  // The loop may outlive this desk, so it calls nothing but `later`, which then runs nothing.
+  const auto done = [this, wanted, later = parts_.later](const Result<control::Answer>& answer) {
+    later([this, wanted, is_written = answer.ok()] {
+      if (is_written) return are_there(wanted);
+      follow_later();
+    });
+  };
+  const auto put = parts_.requests.put({ask, done});
+  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed) follow_later();
+}
+
+void QuotaDesk::follow_later() {
+  parts_.later_after(try_again, [this] { follow(); });
+}
+
+void QuotaDesk::are_there(const work::QuotaForest& wanted) {
+  forest_ = wanted;
+  parts_.on_change();
 }
 
 Result<work::Designation> QuotaDesk::designation_of(const model::Labels& labels) const {

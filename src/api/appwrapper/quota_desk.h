@@ -33,10 +33,13 @@ class QuotaDesk {
 
  private:
   void follow();
-  void put_queues(const work::QuotaForest& before);
+  void follow_later();
+  void put_queues(const work::QuotaForest& wanted);
+  void are_there(const work::QuotaForest& wanted);
 
   const Parts parts_;
-  work::QuotaForest forest_;
+  work::QuotaForest forest_;       // whose queues are in the books
+  std::vector<std::string> told_;  // problems
   std::unique_ptr<QuotaWatch> watch_;
 };
 
