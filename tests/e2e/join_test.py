@@ -282,7 +282,11 @@ class Joining(WithClusters):
         self.muster("cluster", "leave", "east", "--force")
         self.wait("what ended is gone", lambda: len(
             [one for one in self.left_behind(EAST, self.namespace) if "jobs/" in one]) == 1)
-        self.assertEqual(len(self.services(EAST)), 1, "the pods that run find each other by it")
+        pods = EAST.get(f"/api/v1/namespaces/{self.namespace}/pods")[1]["items"]
+        self.assertEqual(len(pods), 2)
+        for pod in pods:  # they find each other by it
+            self.assertIn(pod["spec"]["subdomain"],
+                          [service["metadata"]["name"] for service in self.services(EAST)])
 
     def test_leaving_waits_for_jobs_unless_told_otherwise(self):
         self.begin()
