@@ -175,15 +175,16 @@ class Wrapped(WithRay):
         self.wait_ready("ray", 2)
         self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/ray")
         self.assertEqual(self.kubectl.get("appwrapper", "ray")["status"]["phase"], "Running")
+        # Its pods are counted once, whatever labels they have: five cores are left of eight.
+        self.wrap("beside", ray_cluster("beside", **cluster_spec(workers=4)))
+        self.wait_ready("beside", 4)
+        self.kubectl("delete", "appwrapper", "beside", "--cascade=foreground", "--timeout=60s")
         self.wrap("more", ray_cluster("more", **cluster_spec(workers=5)))
         self.kubectl("wait", "--for=jsonpath={.status.phase}=Suspended", "--timeout=60s",
                      "appwrapper/more")
         self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/ray"])
         self.assertEqual(len(self.pod_names()), 3)
-        # Its pods are counted once, whatever labels they have: five cores are left of eight.
-        self.wrap("beside", ray_cluster("beside", **cluster_spec(workers=4)))
-        self.wait_ready("beside", 4)
-        self.kubectl("delete", "appwrapper", "ray", "beside", "--timeout=60s")
+        self.kubectl("delete", "appwrapper", "ray", "--timeout=60s")
         self.wait_ready("more", 5)
         self.kubectl("delete", "appwrapper", "more", "--cascade=foreground", "--timeout=60s")
         self.assertEqual(self.kubectl.names("rayclusters,pods"), [])
@@ -276,6 +277,7 @@ class Plain(WithRay):
         second = self.submit(scaling("second", "1500m", "v1alpha1"))
         self.wait("it waits", lambda: "second is waiting" in self.muster("explain", second))
         self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/first"])
+        self.muster("cancel", second)  # nodes are reserved for it, which nobody may delay
         third = self.submit(scaling("third", "1", "v1alpha1"))
         self.wait_state(third, "Running")
         self.wait_ready("third", 1)
