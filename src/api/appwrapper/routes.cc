@@ -38,11 +38,12 @@ json::object json_of(const WrapperRow& row) {
   return made;
 }
 
-/// How many of its queue would be looked at before it, and itself; 0: it does not wait.
+/// How many of its queue would be looked at before it, and itself; 0: it waits in no line.
 std::size_t position_of(const sched::World& world, const std::string& id) {
   const sched::JobSlot slot = world.find_job(id);
   if (slot.is_none() || world.job(slot).state != model::JobState::Waiting) return 0;
   const sched::Job& job = world.job(slot);
+  if (job.line.is_none()) return 0;  // it pauses before the next try, and stands in no line
   const sched::Line& mine = world.line(job.line);
   std::size_t before = 0;
   for (const sched::LineRank& rank : world.lines_of(mine.queue)) {
