@@ -56,7 +56,8 @@ class WithQuota(WithHub):
         self.begin_hub(", quota: true")
 
     def uproot(self):
-        self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", "--all", "-A")
+        for namespace in (self.namespace, "kube-system"):  # where they are planted
+            self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", "--all", "-n", namespace)
 
     def runs(self, name):
         self.wait_state(name, "Running")
