@@ -8,18 +8,8 @@
 
 #include "base/check.h"
 #include "store/event_codec.h"
+#include "tests/fuzz/entry.h"
 #include "tests/fuzz/input.h"
-
-namespace {
-
-/// Behind the length, seven bits a byte, and the kind.
-char version_of(std::string_view entry) {
-  std::size_t at = 0;
-  while ((static_cast<unsigned char>(entry.at(at)) & 0x80U) != 0) ++at;
-  return entry.at(at + 2);
-}
-
-}  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -35,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string again;
     muster::store::encode(*event, again);
     const std::string_view taken = before.substr(0, before.size() - rest.size());
-    if (version_of(again) == version_of(taken)) {
+    if (muster::fuzz::version_of(again) == muster::fuzz::version_of(taken)) {
       MUSTER_CHECK(again == taken, "another form");
       continue;
     }
