@@ -227,7 +227,7 @@ class RealNodeCluster(ControlPlane):
         self.wait("the node's namespaces", lambda: self.first_process(node) is not None)
         self.link.move_into(self.first_process(node))
         self.write("linked", "")
-        self.wait("the node", self.is_node_ready)
+        self.wait("the node", self.is_node_ready, wait_s=300)  # large images take their time
 
     @staticmethod
     def first_process(node):
