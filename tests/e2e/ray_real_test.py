@@ -25,7 +25,7 @@ TOGETHER = """
 import ray, socket
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 ray.init(address="auto", log_to_driver=False)
-where = ray.remote(socket.gethostname)
+where = ray.remote(lambda: socket.gethostname())
 on_each = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in ray.nodes()]
 print(*sorted(ray.get([where.options(scheduling_strategy=one).remote() for one in on_each])))
 """
@@ -95,12 +95,13 @@ appwrappers: {{cluster: real, namespace: {self.namespace}}}
 
     def test_the_tasks_of_a_wrapped_cluster_run_on_its_head_and_its_worker(self):
         self.kubectl.create(wrapper("ray", ray_cluster("ray", **cluster_spec())))
-        job = self.wait_wrapper("ray", "Running")
+        self.wait_wrapper("ray", "Running")
         self.wait("its RayCluster is ready",
                   lambda: self.status("raycluster", "ray").get("state") == "ready")
         pods = sorted(one.partition("/")[2] for one in self.kubectl.names("pods"))
         self.assertEqual(len(pods), 2, pods)
-        said = self.muster("exec", job, "--pod", "0", "--", "python", "-c", TOGETHER)
+        head = next(pod for pod in pods if "-head-" in pod)
+        said = self.kubectl("exec", head, "--", "python", "-c", TOGETHER)
         self.assertEqual(said.split(), pods, self.said)
         self.remove("ray")
 
