@@ -102,7 +102,7 @@ appwrappers: {{cluster: real, namespace: {self.namespace}}}
         self.assertEqual(len(pods), 2, pods)
         head = next(pod for pod in pods if "-head-" in pod)
         said = self.kubectl("exec", head, "--", "python", "-c", TOGETHER)
-        self.assertEqual(said.split(), pods, self.said)
+        self.assertEqual(said.split(), pods)
         self.remove("ray")
 
     def test_a_wrapped_ray_job_completes_and_its_output_is_there(self):
