@@ -91,8 +91,10 @@ StepReport Loop::step(Time now) {
   // 5 commit and apply the decisions
   std::vector<model::Event> decided;
   decided.reserve(plan.decisions.size());
-  for (const model::Decision& decision : plan.decisions)
+  for (const model::Decision& decision : plan.decisions) {
+    if (const auto* placed = std::get_if<model::Placed>(&decision)) expect(*placed);
     decided.push_back({now_, model::to_event(decision)});
+  }
   const auto sequence = ports_.store.commit({decided});
   if (!sequence) {
     agenda_ = sched::Agenda{};  // it has moved on by decisions that do not exist
@@ -117,6 +119,12 @@ StepReport Loop::step(Time now) {
       ports_.inbox.size() > 0 || (ports_.requests != nullptr && ports_.requests->size() > 0);
   goes_on(Stage::Dispatched, report);
   return report;
+}
+
+/// The cluster gets ready while the decision is written.
+void Loop::expect(const model::Placed& placed) const {
+  const auto it = ports_.clusters.find(placed.cluster);
+  if (it != ports_.clusters.end()) it->second->expect(placed);
 }
 
 void Loop::take_batch() {

@@ -72,6 +72,9 @@ struct StepReport {
   bool more = false;               // the inbox was not emptied
   std::optional<Error> refused;    // by the store: nothing is lost, step again at next_look
   bool died = false;               // Options::goes_on said so
+  /// From when the oldest of what it took was put to when its decisions were dispatched; none
+  /// without decisions, or when the clock alone made them. Measured by the Runner.
+  std::optional<double> decision_seconds;
 };
 
 /// Sight is coalesced from watches and relisted, never journaled.
@@ -114,6 +117,7 @@ class Loop {
     std::vector<model::Event> events;  // with the time of the first try: a try again is the same
     std::function<void(Result<Answer>)> done;
   };
+  void expect(const model::Placed& placed) const;
   void take_batch();
   void forget_some();
   void ask(Request request);

@@ -84,6 +84,29 @@ TEST_F(LoopTest, AJobGoesFromSubmitToRunningToItsEnd) {
   EXPECT_EQ(loop->world().hash(), replayed());
 }
 
+TEST_F(LoopTest, AClusterIsToldOfAPlacementBeforeItIsWrittenAndAskedForItAfterwards) {
+  struct Expecting : ports::MemoryCluster {
+    using MemoryCluster::MemoryCluster;
+    void expect(const model::Placed& placed) override { expected.push_back(placed); }
+    std::vector<model::Placed> expected;
+  };
+  Expecting expecting{"c1", {node()}, inbox};
+  const auto loop_on_the_journal = [&](const Options& options) {
+    auto recovered = recover(store, policy);
+    return std::make_unique<Loop>(Loop::Ports{inbox, store, {{"c1", &expecting}}},
+                                  std::move(*recovered), policy, options);
+  };
+  Options dying;
+  dying.goes_on = [](Stage stage) { return stage != Stage::Decided; };
+  submit("a");
+  loop_on_the_journal(dying)->step(Time{100});
+  ASSERT_EQ(expecting.expected.size(), 1u);
+  EXPECT_TRUE(expecting.actions().empty());
+  loop_on_the_journal({})->step(Time{200});
+  ASSERT_EQ(expecting.actions().size(), 1u);
+  EXPECT_EQ(expecting.actions()[0].pods, expecting.expected[0].pods);
+}
+
 TEST_F(LoopTest, SightIsNotJournaled) {
   start();
   loop->step(Time{100});

@@ -10,16 +10,22 @@ namespace {
 constexpr Duration sleep_most = seconds(10);
 constexpr Duration refused_pause_most = seconds(1);
 
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace
 
 Runner::Runner(ports::Store& store, sched::Policy policy, RunnerOptions options)
     : store_(store),
       policy_(std::move(policy)),
       options_(std::move(options)),
-      inbox_(options_.inbox_most, wake_),
+      inbox_(options_.inbox_most, *this),
       requests_(options_.requests_most),
       reads_(options_.reads_most) {
-  requests_.on_put([this] { wake_.up(); });
+  requests_.on_put([this] { was_put(); });
   reads_.on_put([this] { wake_.up(); });
 }
 
@@ -94,6 +100,19 @@ void Runner::make_loop(Recovered recovered) {
                                  std::move(recovered), policy_, options_.loop);
 }
 
+void Runner::was_put() {
+  std::int64_t none = 0;
+  if (first_put_ns_ == 0) first_put_ns_.compare_exchange_strong(none, steady_ns());
+  wake_.up();
+}
+
+void Runner::time_decisions(StepReport& report) {
+  if (!report.decisions.empty() && oldest_ns_ > 0)
+    report.decision_seconds = static_cast<double>(steady_ns() - oldest_ns_) / 1e9;
+  const bool is_cut = report.events.size() >= options_.loop.batch_most;
+  if (!is_cut && !report.refused) oldest_ns_ = 0;  // of what is left over it goes on
+}
+
 void Runner::run() {
   while (!stopping_) {
     const std::optional<Duration> pause = turn();
@@ -113,8 +132,10 @@ std::optional<Duration> Runner::turn() {
                      [this](const ReadAsk& ask) { return loop_->read(ask); });
   const auto begin = std::chrono::steady_clock::now();
   const Time now = options_.clock();
-  const StepReport report = loop_->step(now);
+  if (const std::int64_t put = first_put_ns_.exchange(0); oldest_ns_ == 0) oldest_ns_ = put;
+  StepReport report = loop_->step(now);
   const auto took = std::chrono::steady_clock::now() - begin;
+  time_decisions(report);
   note(report, static_cast<std::uint64_t>(
                    std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
   options_.publish(report, loop_->world(), std::chrono::duration<double>(took).count());

@@ -88,16 +88,19 @@ class Runner {
  private:
   class WakingInbox : public ports::MemoryInbox {
    public:
-    WakingInbox(std::size_t capacity, Wake& wake) : MemoryInbox(capacity), wake_(wake) {}
+    WakingInbox(std::size_t capacity, Runner& runner) : MemoryInbox(capacity), runner_(runner) {}
     Status put(model::Event event) override {
       Status status = MemoryInbox::put(std::move(event));
-      wake_.up();
+      runner_.was_put();
       return status;
     }
 
    private:
-    Wake& wake_;
+    Runner& runner_;
   };
+
+  /// There is something to decide about.
+  void was_put();
 
   void run();
   /// How long to sleep then; none: the thread ends.
@@ -110,12 +113,15 @@ class Runner {
   Result<Recovered> recover_world() const;
   void make_loop(Recovered recovered);
   void take_reload();
+  void time_decisions(StepReport& report);
   void note(const StepReport& report, std::uint64_t us);
 
   ports::Store& store_;
   sched::Policy policy_;
   RunnerOptions options_;
   Wake wake_;
+  std::atomic<std::int64_t> first_put_ns_{0};  // since the last step began; 0: nothing was put
+  std::int64_t oldest_ns_ = 0;                 // of what this step takes
   WakingInbox inbox_;
   Requests requests_;
   Reads reads_;

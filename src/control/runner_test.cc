@@ -66,6 +66,7 @@ struct RunnerTest : testing::Test {
         if (const auto* started = std::get_if<model::Started>(&event.body))
           lines.add("started " + started->job);
       }
+      if (report.decision_seconds) lines.add(*report.decision_seconds > 0 ? "timed" : "no time");
     };
     options.say = [this](const std::string& text) { lines.add(text); };
     options.on_end = [this](const Error& error) { lines.add("end: " + error.message); };
@@ -101,6 +102,7 @@ TEST_F(RunnerTest, AskedItPlansAndTellsTheCluster) {
   submit(runner, "a");
   EXPECT_EQ(lines.wait("taken a"), "taken a");
   EXPECT_EQ(lines.wait("started a"), "started a");
+  EXPECT_EQ(lines.wait("timed"), "timed") << "from the request to the dispatch";
   runner.reads().put(
       {[](sched::World& world, sched::Agenda&, const sched::Policy&, Time) -> Result<std::string> {
          return fmt::format("{} jobs", world.job_count());

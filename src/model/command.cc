@@ -107,6 +107,7 @@ Status check_hub(const HubObject& hub) {
 Status check_care(const ObjectCare& care) {
   if (care.ready_pods < 0) return invalid("care.ready_pods: negative");
   if (care.ready_within.ms < 0) return invalid("care.ready_within: negative");
+  if (care.ready_within_next.ms < 0) return invalid("care.ready_within_next: negative");
   if (care.ready_within_most.ms < 0) return invalid("care.ready_within_most: negative");
   if (care.requeues_most < -1) return invalid("care.requeues_most: negative; -1 is without end");
   if (care.keep_failed && care.keep_failed->ms < 0) return invalid("care.keep_failed: negative");

@@ -82,6 +82,7 @@ struct ObjectCare {
   int ready_pods = 0;  // so many running and ready, or succeeded, are enough; 0: all of the gang
   Duration ready_within{0};  // from made to ready, and whenever later fewer are; 0: the cluster's,
                              // and with ready_pods = 0 only until it has started
+  Duration ready_within_next{0};  // after a requeue, where it grows exponentially; 0: ready_within
   Duration ready_within_most{0};  // the limit grows with every requeue up to this; 0: without end
   ReadyGrowth ready_growth = ReadyGrowth::None;
   int requeues_most = -1;                      // then it fails; -1: never

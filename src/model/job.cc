@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/host_port.h"
+
 namespace muster::model {
 namespace {
 
@@ -202,7 +204,7 @@ void check_pod(const PodShape& pod, const Path& path, Checks& checks) {
   std::set<int> seen;
   for (std::size_t i = 0; i < pod.host_ports.size(); ++i) {
     const int port = pod.host_ports[i];
-    checks.in_range(port, 1, 65535, ports.at(i));
+    checks.require(is_host_port(port), ports.at(i), "{} is outside 1 to 65535", port);
     checks.require(seen.insert(port).second, ports.at(i), "{} is there twice", port);
   }
 }

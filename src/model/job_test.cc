@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/host_port.h"
+
 namespace muster::model {
 namespace {
 
@@ -38,7 +40,7 @@ JobSpec rich() {
   pod.pod_affinity = {{{{{"app", "web"}}, {}}, "zone"}};
   pod.pod_anti_affinity = {{{{}, {{"app", Operator::Exists, {}}}}, "host"}};
   pod.spread = {{.max_skew = 1, .topology_key = "zone", .selector = {}, .required = true}};
-  pod.host_ports = {1, 65535};
+  pod.host_ports = {1, 65535, host_port(1, Protocol::Udp), host_port(65535, Protocol::Sctp)};
   pod.volume_zones = {"a"};
   spec.gang.sets = {workers};
   return spec;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "sched/estimate.h"
 #include "sched/preempt.h"
@@ -57,8 +58,9 @@ LineId Agenda::next(World& world) {
     placed_since_ = false;
     const std::set<LineId> again = relational_;
     for (const LineId id : again) {
-      const LineState& s = lines_[id.index()];
-      if (!s.current.is_none()) retry(world, id);
+      const std::size_t shape = world.line(id).shape.index();
+      if (shape < failures_.size()) failures_[shape].epoch = 0;  // what was in vain may not be now
+      if (!lines_[id.index()].current.is_none()) retry(world, id);
     }
     line = best_candidate(world);
   }
@@ -66,7 +68,7 @@ LineId Agenda::next(World& world) {
 }
 
 LineId Agenda::best_candidate(World& world) {
-  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none()) {
+  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none() || !new_holders_.empty()) {
     const QueueId id = tournament().best();
     if (id.is_none()) break;
     const QueueState& q = state_of(id);
@@ -132,7 +134,10 @@ void Agenda::mark_candidates(World& world, bool closer) {
     if (s.current.is_none()) return;
     QueueState& q = mark(line.queue);
     // Of a fifo queue only the first counts, whoever is due.
-    if (world.quota[line.queue].strategy == model::Strategy::Fifo) q.all = true;
+    if (world.quota[line.queue].strategy == model::Strategy::Fifo) {
+      q.all = true;
+      if (s.moved == plan_) add_later(world, line.queue, id);
+    }
     q.list.push_back(entry_of(world, id));
     marked.push_back(line.queue);
   };
@@ -149,10 +154,26 @@ void Agenda::mark_candidates(World& world, bool closer) {
     const LineId id = (*with_chance)[i];
     if (lines_[id.index()].failed != epoch_) add(id);
   }
+  for (const QueueId queue : new_holders_) {
+    mark_whole(world, queue);
+    marked.push_back(queue);
+  }
   sort_unique(marked);
   std::vector<Tournament::Entrant> entrants;
   for (const QueueId queue : marked) entrants.push_back({queue, bound_of(world, queue)});
   listed_.start(world.quota, shares_, entrants);
+}
+
+/// All lines of one queue, from the first.
+void Agenda::mark_whole(const World& world, QueueId queue) {
+  QueueState& q = mark(queue);
+  q.all = true;
+  q.open = false;
+  q.later.clear();
+  for (const LineId id : moved_) {
+    const bool here = world.line(id).queue == queue && !lines_[id.index()].current.is_none();
+    if (here) add_later(world, queue, id);
+  }
 }
 
 void Agenda::mark_all(World& world) {
@@ -223,7 +244,7 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   }
   auto scan = q.scan;
   std::optional<Entry> found;
-  const bool by_chance = !try_all_ && !reserve_open_ && !fifo;
+  const bool by_chance = !try_all_ && !reserve_open_ && !fifo && q.new_holder != plan_;
   const auto end = world.lines_of(id).end();
   for (auto next = scan; scan != end && !found; scan = next, ++scanned_) {
     // States of lines are scattered: the next one is on its way while this one is looked at.
@@ -314,8 +335,8 @@ bool Agenda::is_candidate(const World& world, const Entry& entry) {
   s.may_evict = true;
   if (!s.due && !(try_all_ && s.tried != plan_)) {
     if (!s.parked_at.is_none()) return false;
-    const bool reserves =
-        reserve_open_ && !holds_reservation(world, entry.job) && may_reserve(world, entry);
+    const bool open = reserve_open_ || queues_[entry.queue.index()].new_holder == plan_;
+    const bool reserves = open && !holds_reservation(world, entry.job) && may_reserve(world, entry);
     const Gains::Hope hope = gains_.hope_of(moment(world), world.line(entry.line), entry.job);
     if (!reserves && !hope.room && !hope.victims) return false;
     // Else nothing has changed since the last search; guarantees move with every start and end.
@@ -338,106 +359,6 @@ bool Agenda::refuse_at_once(const World& world, const Entry& entry) {
   s.inside = world.quota.any_guarantee() && inside_guaranteed(world, entry.queue, entry.shape);
   if (depends_on_others(world, entry.shape, s.why)) list(entry.line, relational_);
   return true;
-}
-
-// ----------------------------------------------------------------------------------------------
-// rights
-
-bool Agenda::may_reserve(const World& world, const Entry& entry) const {
-  if (world.quota[entry.queue].strategy == model::Strategy::SkipAhead) return false;
-  if (std::holds_alternative<Infeasible>(lines_[entry.line.index()].why)) return false;
-  if (entry.shape.index() < failures_.size()) {
-    const Failure& failure = failures_[entry.shape.index()];
-    if (failure.epoch == epoch_ && std::holds_alternative<Infeasible>(failure.why)) return false;
-  }
-  if (!policy_->rules.has(Rule::Reservation)) return false;
-  for (const auto& [queue, holder] : has_reservation_) {
-    if (queue != entry.queue) continue;
-    // It keeps it unless the line comes first in the queue.
-    return comes_before(world.job(entry.job), world.job(holder));
-  }
-  return std::min(entry.priority, world.quota.cap(entry.queue)) > reserve_above_;
-}
-
-/// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed
-/// amounts.
-bool Agenda::inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const {
-  if (world.quota.guarantor(queue).is_none()) return false;
-  if (shape.index() >= venues_known_.size() || !venues_known_[shape.index()]) return true;
-  const auto& least = venues_[shape.index()].least;
-  return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
-    return world.quota.inside_guaranteed(queue, charges);
-  });
-}
-
-bool Agenda::may_evict(const World& world, const Entry& entry) const {
-  if (!may_evict_ || !lines_[entry.line.index()].may_evict) return false;
-  const int priority = std::min(entry.priority, world.quota.cap(entry.queue));
-  if (inside_guaranteed(world, entry.queue, entry.shape)) return true;
-  if (world.lowest_running_priority() >= priority) return false;
-  if (entry.shape.index() >= failures_.size()) return true;
-  const Failure& failure = failures_[entry.shape.index()];
-  return failure.alone != epoch_ || priority > failure.without_victims ||
-         before_a_holder(world, world.job(entry.job));
-}
-
-/// Few hold one: looked up in their list the job itself need not be read.
-bool Agenda::holds_reservation(const World& world, JobSlot job) const {
-  constexpr std::size_t few = 64;
-  if (holders_.size() > few) return !world.job(job).reservation.is_none();
-  return std::find(holders_.begin(), holders_.end(), job) != holders_.end();
-}
-
-/// Nodes kept for a job behind it in its own queue are open to it.
-bool Agenda::before_a_holder(const World& world, const Job& job) const {
-  return std::any_of(has_reservation_.begin(), has_reservation_.end(), [&](const auto& held) {
-    return held.first == job.queue && comes_before(job, world.job(held.second));
-  });
-}
-
-void Agenda::rights_changed(World& world, bool may_evict, const std::vector<NodeId>& opened,
-                            const std::vector<QueueId>& freed) {
-  may_evict_ = may_evict;
-  ++rights_;
-  has_reservation_.clear();
-  holders_.clear();
-  int lowest = std::numeric_limits<int>::max();
-  int taken = 0;
-  for (const Reservation& r : world.reservations()) {
-    if (r.job.is_none()) continue;
-    holders_.push_back(r.job);
-    if (r.preempting) continue;
-    const Job& holder = world.job(r.job);
-    has_reservation_.emplace_back(holder.queue, r.job);
-    lowest = std::min(lowest, priority_class(world, holder, *policy_));
-    ++taken;
-  }
-  const bool full = taken >= policy_->reservation_depth;
-  reserve_above_ = full ? lowest : std::numeric_limits<int>::min();
-  // A place among the reservations has become free: somebody else may take it.
-  const bool place_free = taken < reservations_ && !full;
-  reserve_open_ = !full && (reserve_open_ || place_free);
-  reservations_ = taken;
-  std::vector<LineId> woken;
-  for (const QueueId queue : freed) {
-    for (const LineId line : wake_for_quota(world, queue)) woken.push_back(line);
-  }
-  if (!opened.empty()) {
-    gains_.add(moment(world), opened);
-    const std::set<LineId> wanting = wanting_;
-    for (const LineId line : wanting) {
-      lines_[line.index()].failed = 0;
-      make_due(line);
-    }
-  }
-  if (!opened.empty() || place_free) {
-    ++epoch_;
-    mark_candidates(world);
-    looked_ = 0;
-    gains_stale_ = dense_;
-  } else {
-    for (const LineId line : woken) retry(world, line);
-  }
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -692,6 +613,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   ++plan_;
   ++epoch_;
   moved_.clear();
+  soonest.clear();
   world.fleet.settle(world.shapes);
   if (needs_model(cache.model, world, now)) cache.renew_model(now);
   if (world.changes.node_types) world.recount_running();
@@ -708,7 +630,10 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
     take_changes(world);
   }
   reserve_open_ = false;
+  new_holders_.clear();
+  planning_ = false;
   rights_changed(world, true, {}, {});
+  planning_ = true;
   gains_.begin(moment(world), try_all_ ? std::vector<NodeId>{} : world.fleet.gained(),
                try_all_ ? std::vector<JobSlot>{} : world.changes.started);
   world.fleet.gained().clear();

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -49,6 +50,8 @@ class Agenda {
  public:
   FitCache cache;
   Capacity capacity;  // of this plan
+  /// When lines will have room and quota, as found out on request since the last plan.
+  std::map<LineId, Time> soonest;
 
   /// Takes in what changed since the last plan.
   void absorb(World& world, const Policy& policy, Time now);
@@ -110,9 +113,10 @@ class Agenda {
     SortedChunks<LineRank>::const_iterator scan;
     std::vector<Entry> list;  // else these, looked through up to `at`
     std::size_t at = 0;
-    std::vector<Entry> later;   // in order: lines that went on to their next job, or are retried
-    std::uint64_t moving = 0;   // plan in which the first of a fifo queue started
-    std::uint64_t blocked = 0;  // epoch in which it did not
+    std::vector<Entry> later;      // in order: lines that went on to their next job, or are retried
+    std::uint64_t moving = 0;      // plan in which the first of a fifo queue started
+    std::uint64_t blocked = 0;     // epoch in which it did not
+    std::uint64_t new_holder = 0;  // plan in which a job of it got a reservation
     std::uint64_t none_inside = 0;  // state of rights in which no line is inside guaranteed amounts
   };
   struct Failure {
@@ -131,6 +135,7 @@ class Agenda {
   void mark_all(World& world);
   QueueState& state_of(QueueId queue);
   QueueState& mark(QueueId queue);
+  void mark_whole(const World& world, QueueId queue);
   Offer bound_of(const World& world, QueueId queue) const;
   void offer(const World& world, QueueId queue, std::optional<Offer> own);
   Tournament& tournament() { return dense_ ? everybody_ : listed_; }
@@ -147,6 +152,7 @@ class Agenda {
   bool inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const;
   bool holds_reservation(const World& world, JobSlot job) const;
   bool before_a_holder(const World& world, const Job& job) const;
+  void look_before_new_holders(World& world, const std::vector<std::pair<QueueId, JobSlot>>& old);
   bool in_order(const World& world, const Entry& a, const Entry& b) const;
   Entry entry_of(const World& world, LineId line) const;
   void add_later(const World& world, QueueId queue, LineId line);
@@ -171,8 +177,9 @@ class Agenda {
   std::uint64_t marking_ = 0;
   std::uint64_t rights_ = 0;
   bool fresh_ = true;
-  bool try_all_ = true;  // in this plan every line is a candidate
-  bool dense_ = true;    // whole queues are marked, not lines
+  bool planning_ = false;  // changes have been taken in
+  bool try_all_ = true;    // in this plan every line is a candidate
+  bool dense_ = true;      // whole queues are marked, not lines
   bool gains_stale_ = false;
   std::size_t looked_ = 0;   // times since the epoch began that lines with a chance were listed
   std::size_t scanned_ = 0;  // lines looked at in vain since queues were marked
@@ -181,7 +188,8 @@ class Agenda {
   int reservations_ = 0;
   int reserve_above_ = 0;  // only jobs above this class can still get a reservation
   std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
-  std::vector<JobSlot> holders_;  // of any reservation, also of those whose victims are leaving
+  std::vector<QueueId> new_holders_;  // queues that got one in this plan, with guarantees
+  std::vector<JobSlot> holders_;      // of any reservation, also of those whose victims are leaving
   std::uint64_t version_seen_ = 0;
   std::size_t types_seen_ = 0;
   bool placed_since_ = false;    // a placement since relational lines were last tried

@@ -40,21 +40,16 @@ struct Prefix {
   std::size_t order = 0;
 };
 
-/// One set of pods that look at nothing but nodes: room by count is room.
-bool is_simple(const World& world, const Shape& shape) {
-  return shape.sets.size() == 1 && !shape.gang.topology && world.fleet.repelling_pods() == 0 &&
-         !world.shapes.pod(shape.sets[0].pod).relational;
-}
-
 /// A bound from below for each venue: every set alone has room after that many ends. One walk over
 /// the calendar, without touching the world.
 std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
-                           const std::vector<int>& counts, const Asker& asker, Calendar& calendar) {
+                           const std::vector<int>& counts, const Asker& asker, Calendar& calendar,
+                           Time limit) {
   const World& world = placer.world();
   std::vector<Prefix> found;
   // Of a simple gang the bound is the answer: later starts than the best need no look.
   const bool exact = is_simple(world, shape);
-  Time best = Time::never();
+  Time best = limit;
   for (const Venue& venue : venues.all) {
     Departures& list = calendar.of(venue.cluster);
     std::size_t needed = 0;
@@ -70,7 +65,7 @@ std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& sh
     }
     // Room by count now, but no start: something must end before it makes sense to look again.
     needed = std::max<std::size_t>(needed, 1);
-    if (!possible) continue;
+    if (!possible || list.at(world, needed - 1).end >= limit) continue;
     found.push_back({&venue, needed, list.at(world, needed - 1).end, found.size()});
     if (exact) best = std::min(best, found.back().start);
   }
@@ -160,18 +155,20 @@ void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& 
 }
 
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
-                                      const Shape& shape, const Asker& asker, Calendar& calendar) {
+                                      const Shape& shape, const Asker& asker, Calendar& calendar,
+                                      Time limit) {
   std::vector<int> counts;
   for (const SetRec& set : shape.sets) counts.push_back(set.least);
   std::optional<FutureFit> best;
-  for (const Prefix& bound : bounds(placer, venues, shape, counts, asker, calendar)) {
+  for (const Prefix& bound : bounds(placer, venues, shape, counts, asker, calendar, limit)) {
+    const auto at = static_cast<std::size_t>(bound.venue - venues.all.data());
     if (best && best->start <= bound.start) break;
     Departures& list = calendar.of(bound.venue->cluster);
     if (is_simple(world, shape)) {
       RoomWalk walk(placer, *bound.venue, 0, shape.sets[0].pods_per_node, asker);
       for (std::size_t i = 0; i < bound.ended; ++i) walk.release(list.pods(world, i));
       return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0]),
-                       bound.venue->charges};
+                       bound.venue->charges, at};
     }
     Future future(world, list);
     std::vector<NodeId> nodes;
@@ -187,7 +184,8 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
     // Ends only add room: search the shortest sufficient prefix, first by doubling, then by
     // halving.
     std::size_t worth_trying = list.size();
-    while (best && worth_trying > 0 && list.at(world, worth_trying - 1).end >= best->start)
+    const Time before = best ? best->start : limit;
+    while (!before.is_never() && worth_trying > 0 && list.at(world, worth_trying - 1).end >= before)
       --worth_trying;
     std::size_t too_few = bound.ended - 1;
     std::size_t enough = bound.ended;
@@ -202,7 +200,39 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
     }
     fits_after(enough);
     best = FutureFit{bound.venue->cluster, list.at(world, enough - 1).end, nodes,
-                     bound.venue->charges};
+                     bound.venue->charges, at};
+  }
+  return best;
+}
+
+std::optional<FutureFit> best_future_fit(World& world, Placer& placer, const Policy& policy,
+                                         const Venues& venues, const Shape& shape,
+                                         const Asker& asker, Calendar& calendar, Time now) {
+  std::optional<FutureFit> best = earliest_fit(world, placer, venues, shape, asker, calendar);
+  const std::int64_t weight = policy.cluster_weights.wait;
+  if (!best || weight <= 0) return best;
+  std::vector<ClusterScore> scores = score_venues(world, policy, shape, venues);
+  // How full a cluster is now says nothing of that time.
+  for (ClusterScore& score : scores) set_points(score, Part::Spread, 1000, policy.cluster_weights);
+  const Duration least = best->start - now;
+  std::int64_t most = scores[best->venue].total;
+  const std::int64_t of_the_earliest = most;
+  // Only where everything but the wait is better it pays to look for a later start.
+  for (std::size_t i = 0; i < venues.all.size(); ++i) {
+    if (scores[i].total <= of_the_earliest || scores[i].total <= most) continue;
+    const std::int64_t lead = scores[i].total - most;
+    const std::int64_t enough = 1000 - lead * 1000 / weight;  // points of the wait
+    Venues one;
+    one.all = {venues.all[i]};
+    auto later = earliest_fit(world, placer, one, shape, asker, calendar,
+                              now + longest_wait(enough, least) + milliseconds(1));
+    if (!later) continue;
+    set_points(scores[i], Part::Wait, wait_points(later->start - now, least),
+               policy.cluster_weights);
+    if (scores[i].total <= most) continue;
+    most = scores[i].total;
+    later->venue = i;
+    best = std::move(later);
   }
   return best;
 }

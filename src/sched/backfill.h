@@ -66,11 +66,20 @@ struct FutureFit {
   Time start;
   std::vector<NodeId> nodes;  // in the order of their names
   std::uint32_t charges = 0;  // position in Venues::least
+  std::size_t venue = 0;      // position in Venues::all
 };
 
 /// The earliest start over all venues, ties by their order. Nothing if the gang never fits beside
-/// what does not end. Nodes reserved for others are not counted on. Leaves the world as it was.
+/// what does not end, or not before `limit`. Nodes reserved for others are not counted on. Leaves
+/// the world as it was.
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
-                                      const Shape& shape, const Asker& asker, Calendar& calendar);
+                                      const Shape& shape, const Asker& asker, Calendar& calendar,
+                                      Time limit = Time::never());
+
+/// The start with the best score: the earliest, unless a cluster that is cheaper, near the data or
+/// in better health is free not much later.
+std::optional<FutureFit> best_future_fit(World& world, Placer& placer, const Policy& policy,
+                                         const Venues& venues, const Shape& shape,
+                                         const Asker& asker, Calendar& calendar, Time now);
 
 }  // namespace muster::sched

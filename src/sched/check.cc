@@ -208,6 +208,7 @@ struct Counted {
   Fleet::Totals totals;
   /// By cluster, type and idle devices: nodes, and those not reserved.
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::pair<int, int>> buckets;
+  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> cpu;  // by cluster: idle, all
 };
 
 void add(std::vector<std::int64_t>& into, std::size_t i, std::int64_t amount) {
@@ -225,6 +226,9 @@ void count(const World& world, const Node& node, Counted& counted) {
       counted.buckets[{node.cluster.index(), p.type.index(), std::size_t{gpu.whole}}];
   ++all;
   if (node.reserved.is_none()) ++unreserved;
+  auto& [idle_cpu, cpu] = counted.cpu[node.cluster.index()];
+  idle_cpu += std::max<std::int64_t>(node.cpu, 0);
+  cpu += p.cpu;
   counted.totals.cpu += p.cpu;
   counted.totals.memory += p.memory;
   add(counted.totals.gpu_milli, p.type.index(), std::int64_t{p.gpus} * 1000);
@@ -253,6 +257,12 @@ void check_buckets(const World& world, const Counted& counted, Finding& found) {
   std::size_t listed = 0;
   for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c) {
     const Cluster& cluster = world.fleet.cluster(id_at<ClusterId>(c));
+    const auto cpu = counted.cpu.find(c);
+    found.expect(
+        std::pair(cluster.idle_cpu, cluster.cpu) ==
+            (cpu == counted.cpu.end() ? std::pair<std::int64_t, std::int64_t>() : cpu->second),
+        "cluster {}: idle cpu {} of {} is counted wrongly", cluster.spec.name, cluster.idle_cpu,
+        cluster.cpu);
     for (std::size_t type = 0; type < cluster.buckets.size(); ++type) {
       for (std::size_t whole = 0; whole < cluster.buckets[type].size(); ++whole) {
         const auto it = counted.buckets.find({c, type, whole});

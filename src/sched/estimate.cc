@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <set>
+#include <string>
 
 namespace muster::sched {
 namespace {
@@ -67,6 +69,29 @@ Duration expected_run_time(const World& world, Duration run_limit, HistoryId his
   return run_limit.ms > 0 ? std::min(*learned, run_limit) : *learned;
 }
 
+/// Idle GPUs of the types it may use; whole ones if it names types.
+std::int64_t idle_for(const World& world, const Shape& shape) {
+  std::set<std::string> wanted;
+  for (const SetRec& set : shape.sets) {
+    const auto& pod = world.shapes.pod(set.pod).spec;
+    if (world.shapes.pod(set.pod).gpus == 0) continue;
+    if (pod.gpu_types.empty()) return world.fleet.totals().idle_gpu_milli;
+    wanted.insert(pod.gpu_types.begin(), pod.gpu_types.end());
+  }
+  if (wanted.empty()) return world.fleet.totals().idle_gpu_milli;
+  std::int64_t idle = 0;
+  for (const std::string& name : wanted) {
+    const TypeId type = world.fleet.find_type(name);
+    for (const ClusterId id : world.fleet.by_name()) {
+      const auto& nodes = world.fleet.cluster(id).all;
+      if (type.is_none() || type.index() >= nodes.size()) continue;
+      for (std::size_t whole = 1; whole < nodes[type.index()].size(); ++whole)
+        idle += static_cast<std::int64_t>(whole) * 1000 * nodes[type.index()][whole];
+    }
+  }
+  return idle;
+}
+
 /// `run_ms` doubled until it is longer than what has passed: in one step, because all running jobs
 /// of a cluster are looked through at once.
 Duration outlived(std::int64_t run_ms, std::int64_t passed_ms) {
@@ -93,6 +118,14 @@ Time expected_end(const World& world, const Stay& stay, const Policy& policy, Ti
   return end > now ? end : now + seconds(1);
 }
 
+Estimate with_band(const World& world, Time expected, Time now) {
+  if (expected.is_never()) return {expected, expected, expected};
+  const std::int64_t wait = (expected - now).ms;
+  const auto [low, high] = band(world.estimate_score);
+  return {now + Duration{wait * low / 8}, expected,
+          now + Duration{wait * high / 8 + seconds(5).ms}};
+}
+
 Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time now) {
   const Job& job = world.job(slot);
   Time expected = std::max(now, job.eligible_at);
@@ -110,7 +143,7 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
     }());
     const std::int64_t used =
         resource_gpu.index() < queue.use.size() ? queue.use[resource_gpu.index()] : 0;
-    const std::int64_t idle = world.fleet.totals().idle_gpu_milli;
+    const std::int64_t idle = idle_for(world, shape);
     const std::int64_t mine = std::max<std::int64_t>({used + idle, total / 64, 1000});
     const std::int64_t ahead_ms = work_ahead(world, job, policy, mine).ms;
     const bool room_now = ahead_ms == 0 && shape.gpu_milli <= idle;
@@ -128,10 +161,7 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
       expected = expected + Duration{std::max({ahead_ms + release_ms, seconds(30).ms})};
     }
   }
-  const std::int64_t wait = (expected - now).ms;
-  const auto [low, high] = band(world.estimate_score);
-  return {now + Duration{wait * low / 8}, expected,
-          now + Duration{wait * high / 8 + seconds(5).ms}};
+  return with_band(world, expected, now);
 }
 
 void score_estimate(EstimateScore& score, const Job& job, Time now) {

@@ -17,6 +17,9 @@ Duration expected_run_time(const World& world, const Job& job, const Policy& pol
 /// outlives its expectation is expected to take twice as long, then four times, up to its limit.
 Time expected_end(const World& world, const Stay& stay, const Policy& policy, Time now);
 
+/// A start with the band that past estimates suggest.
+Estimate with_band(const World& world, Time expected, Time now);
+
 /// Expected start of a waiting job, from its reservation or from the work ahead of it in its queue.
 Estimate estimate(const World& world, JobSlot job, const Policy& policy, Time now);
 

@@ -45,10 +45,9 @@ bool selected(const model::PodShape& pod, const Profile& profile, const Rules& r
 std::int32_t preference_of(const model::PodShape& pod, const Profile& profile) {
   std::int32_t points = 0;
   for (const auto& preferred : pod.preferred_affinity) {
-    if (!preferred.term.expressions.empty() &&
-        model::matches(model::NodeTerm{preferred.term.expressions, {}}, profile.labels, "")) {
+    // Terms with matchFields hold for single nodes: Relations adds them.
+    if (preferred.term.fields.empty() && model::matches(preferred.term, profile.labels, ""))
       points += preferred.weight;
-    }
   }
   for (const model::Taint& taint : profile.taints) {
     if (taint.effect != model::TaintEffect::PreferNoSchedule) continue;
@@ -184,7 +183,7 @@ std::optional<NodeCost> FitCache::cost(const World& world, const Policy& policy,
     f.device = cost.device;
   }
   // Preferred nodes come before all others; among equals the cost decides.
-  return NodeCost{f.cost - (std::int64_t{m.preference} << 40), f.device};
+  return NodeCost{f.cost - (std::int64_t{m.preference} << preference_shift), f.device};
 }
 
 }  // namespace muster::sched

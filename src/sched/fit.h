@@ -27,6 +27,9 @@ struct Match {
   std::int32_t preference = 0;  // weights of preferred terms that hold, less those of soft taints
 };
 
+/// A point of preference is worth more than any difference of cost.
+constexpr int preference_shift = 40;
+
 /// How many pods of this shape fit on a node with these free amounts.
 int pods_that_fit(const PodShapeRec& pod, std::uint16_t each, const NodeClass& node,
                   const GpuState& gpu, const Rules& rules);

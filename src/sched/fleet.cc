@@ -28,6 +28,15 @@ std::uint64_t kind_hash(const Profile& p) {
   return hash.value();
 }
 
+/// A node that joins (sign +1) or leaves (-1) what is free in its cluster.
+void count_idle(Cluster& cluster, const Profile& profile, std::int64_t gpu_milli, std::int64_t cpu,
+                int sign) {
+  cluster.idle_gpu_milli += sign * gpu_milli;
+  cluster.gpu_milli += std::int64_t{sign} * profile.gpus * 1000;
+  cluster.idle_cpu += sign * std::max<std::int64_t>(cpu, 0);
+  cluster.cpu += sign * profile.cpu;
+}
+
 }  // namespace
 
 // ----------------------------------------------------------------------------------------------
@@ -388,8 +397,7 @@ void Fleet::join_class(NodeId id) {
   ++profile.nodes;
   count_totals(profile, +1);
   totals_.idle_gpu_milli += gpu_states_[gpu].total;
-  cluster.idle_gpu_milli += gpu_states_[gpu].total;
-  cluster.gpu_milli += std::int64_t{profile.gpus} * 1000;
+  count_idle(cluster, profile, gpu_states_[gpu].total, node.cpu, +1);
 }
 
 void Fleet::leave_class(NodeId id) {
@@ -410,8 +418,7 @@ void Fleet::leave_class(NodeId id) {
   --profile.nodes;
   count_totals(profile, -1);
   totals_.idle_gpu_milli -= gpu_states_[c.gpu].total;
-  cluster.idle_gpu_milli -= gpu_states_[c.gpu].total;
-  cluster.gpu_milli -= std::int64_t{profile.gpus} * 1000;
+  count_idle(cluster, profile, gpu_states_[c.gpu].total, c.cpu, -1);
   if (--c.size > 0) {
     if (node.rank == c.first_rank) set_first_rank(c, nodes_[first_member(old).index()].rank);
     return;

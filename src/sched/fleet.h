@@ -106,6 +106,8 @@ struct Cluster {
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;
   std::int64_t gpu_milli = 0;       // of usable nodes
+  std::int64_t idle_cpu = 0;        // thousandths; nodes that others overcommitted have none
+  std::int64_t cpu = 0;             // of usable nodes
   std::vector<ProfileId> profiles;  // ever used by its nodes
   std::vector<std::int32_t> seen;   // nodes by GPU type, usable or not
   /// Classes by GPU type and number of idle devices: [type][whole].

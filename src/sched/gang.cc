@@ -190,7 +190,8 @@ bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
                                               .add(node.rank)
                                               .value() >>
                                           1)
-              : cache_.cost(world_, policy_, pod, node.cls)->cost;
+              : cache_.cost(world_, policy_, pod, node.cls)->cost -
+                    (relations.preference(id) << preference_shift);
       if (best.is_none() || crowding < best_crowding ||
           (crowding == best_crowding && cost < best_cost)) {
         best = id;
@@ -233,21 +234,35 @@ std::vector<std::size_t> Placer::most_demanding_first(const Venue& venue, const 
   return order;
 }
 
-bool Placer::place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
-                          const Asker& asker, const Domain* domain, std::vector<PodOn>& out) {
+bool Placer::place_in_order(const Whole& whole, std::vector<PodOn>& out) {
   bool all = true;
-  for (const std::size_t i : most_demanding_first(venue, shape)) {
-    if (counts[i] == 0 || !all) continue;
-    const Ask ask{venue, i, shape.sets[i].pods_per_node, asker, domain};
-    if (looks_at_others(venue.pods[i])) {
-      all = place_related(ask, counts[i], out);
+  for (const std::size_t i : whole.order) {
+    if (whole.counts[i] == 0 || !all) continue;
+    const Ask ask{whole.venue, i, whole.shape.sets[i].pods_per_node, whole.asker, whole.domain};
+    if (looks_at_others(whole.venue.pods[i])) {
+      all = place_related(ask, whole.counts[i], out);
     } else {
       std::vector<NodeId> hidden;
-      all = place_set(ask, counts[i], out, hidden);
+      all = place_set(ask, whole.counts[i], out, hidden);
       for (const NodeId node : hidden) world_.fleet.hide(node, false);
     }
   }
   return all || (!out.empty() && !policy_.rules.has(Rule::GangWhole));
+}
+
+bool Placer::place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
+                          const Asker& asker, const Domain* domain, std::vector<PodOn>& out) {
+  Whole whole{venue, shape, counts, asker, domain, most_demanding_first(venue, shape)};
+  if (place_in_order(whole, out)) return true;
+  take_back(out);
+  out.clear();
+  // A set that chose well for itself may have taken what only another could use.
+  if (whole.order.size() < 2) return false;
+  std::reverse(whole.order.begin(), whole.order.end());
+  if (place_in_order(whole, out)) return true;
+  take_back(out);
+  out.clear();
+  return search(whole, out);
 }
 
 std::vector<Placer::Domain> Placer::domains(const Venue& venue, const Shape& shape,
@@ -292,13 +307,10 @@ std::optional<std::vector<PodOn>> Placer::place(const Venue& venue, const Shape&
   if (shape.gang.topology && policy_.rules.has(Rule::TopologyDomain)) {
     for (const Domain& domain : domains(venue, shape, counts, asker)) {
       if (place_within(venue, shape, counts, asker, &domain, pods)) return pods;
-      take_back(pods);
-      pods.clear();
     }
     if (shape.gang.topology->required) return std::nullopt;
   }
   if (place_within(venue, shape, counts, asker, nullptr, pods)) return pods;
-  take_back(pods);
   return std::nullopt;
 }
 

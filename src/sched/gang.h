@@ -116,8 +116,22 @@ class Placer {
   bool in_domain(const NodeClass& c, const Domain* domain) const;
   bool place_set(const Ask& ask, int count, std::vector<PodOn>& out, std::vector<NodeId>& hidden);
   bool place_related(const Ask& ask, int count, std::vector<PodOn>& out);
+  /// What is asked for in one place, and the order in which its sets choose nodes.
+  struct Whole {
+    const Venue& venue;
+    const Shape& shape;
+    const std::vector<int>& counts;
+    const Asker& asker;
+    const Domain* domain;
+    std::vector<std::size_t> order;
+  };
+  /// All sets, greedy, in one order or the other, then by search; nothing stays if none helps.
   bool place_within(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                     const Asker& asker, const Domain* domain, std::vector<PodOn>& out);
+  bool place_in_order(const Whole& whole, std::vector<PodOn>& out);
+  struct Search;
+  bool search(const Whole& whole, std::vector<PodOn>& out);
+  bool search_on(Search& search, std::size_t set_at, int left, std::uint32_t least_rank);
   std::vector<Domain> domains(const Venue& venue, const Shape& shape,
                               const std::vector<int>& counts, const Asker& asker);
   PodOn put(const Ask& ask, NodeId node, std::uint16_t device);

@@ -166,6 +166,12 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
   return std::nullopt;
 }
 
+bool allowed_alone(const World& world, const Job& job, const Charges& charges, const Rules& rules) {
+  const std::vector<QueueId> queues = queues_of(job, rules);
+  return std::all_of(queues.begin(), queues.end(),
+                     [&](QueueId queue) { return world.quota.allows_alone(queue, charges); });
+}
+
 std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
                                          const Asker& asker, const Charges& charges) {
   if (!policy.rules.has(Rule::BackfillQuota)) return std::nullopt;
@@ -181,6 +187,13 @@ std::optional<OverQuota> over_kept_quota(const World& world, const Policy& polic
     }
   }
   return std::nullopt;
+}
+
+Asker inside_guarantee(const World& world, const Policy& policy, Asker asker,
+                       const Charges& charges) {
+  asker.inside = policy.rules.has(Rule::ProtectGuaranteed) &&
+                 world.quota.inside_guaranteed(world.job(asker.job).queue, charges);
+  return asker;
 }
 
 std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy,
@@ -225,11 +238,17 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   j.candidates.reserve(venues.all.size());
   for (const Venue& venue : venues.all) {
     if (only_promised && !is_promised(world, job, venues, venue)) continue;
-    if (first_over && quota.of(venue)) continue;
+    if (first_over && quota.of(venue)) {
+      j.over_somewhere = true;
+      continue;
+    }
     all_over = false;
     const Asker& here = quota.asker_at(venue);
     const VenueView view = placer.view(venue, shape, counts, here);
-    if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) continue;
+    if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) {
+      j.over_somewhere = true;
+      continue;
+    }
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
     reserved_only = reserved_only || view.reserved_only;
     if (view.enough) j.candidates.push_back({&venue, view, {}, here.inside});

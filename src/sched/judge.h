@@ -16,6 +16,7 @@ struct Judgement {
   std::vector<Candidate> candidates;
   Why why = NotTried{};  // if there is no candidate, or none of them can hold the gang after all
   std::vector<VenueRoom> rooms;  // of venues without enough of it; only for gangs of one set
+  bool over_somewhere = false;   // its own quota, not room, kept it out of a venue
 };
 
 /// The asker of a job that would start now.
@@ -37,9 +38,16 @@ std::optional<Chosen> place_best(const World& world, Placer& placer, const Polic
 std::optional<OverQuota> over_quota(const World& world, const Job& job, const Charges& charges,
                                     const Capacity& capacity, const Rules& rules);
 
+/// No limit of its queues is below these charges, whoever else uses them.
+bool allowed_alone(const World& world, const Job& job, const Charges& charges, const Rules& rules);
+
 /// Quota that a job with reserved nodes, which it would delay, needs for itself.
 std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
                                          const Asker& asker, const Charges& charges);
+
+/// The same asker, inside its guarantee if these charges are.
+Asker inside_guarantee(const World& world, const Policy& policy, Asker asker,
+                       const Charges& charges);
 
 /// The verdict if no allowed cluster could hold the gang even with all its nodes empty.
 std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy& policy,

@@ -1,6 +1,7 @@
 #include "sched/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -206,8 +207,7 @@ class Planner {
       return;
     }
     if (const auto it = evicting_.find(slot); it != evicting_.end()) {
-      const ClusterId cluster = world_.reservation(world_.job(slot).reservation).cluster;
-      agenda_.park(world_, id, Preempting{cluster, it->second});
+      agenda_.park(world_, id, it->second);
       return;
     }
     if (const Why* known = agenda_.known_failure(world_, line.shape, slot)) {
@@ -261,13 +261,15 @@ class Planner {
     if (shape.elastic) keep_inside_guarantee(job, shape, full);
     if (start_with(id, slot, full, asker, why)) return true;
     const std::vector<VenueRoom> rooms = std::move(rooms_);
+    const bool over_somewhere = over_somewhere_;
     if (shape.elastic && policy_.rules.has(Rule::Elastic) && start_smaller(id, slot, asker)) {
       return true;
     }
     if (std::holds_alternative<NoRoom>(why)) {
       if (const auto never = infeasible(world_, agenda_, policy_, job.shape)) why = *never;
     }
-    const bool of_shape = !std::holds_alternative<OverQuota>(why);  // not of its queue
+    // Not of its queue: with other quota a job of the shape may start where this one may not.
+    const bool of_shape = !std::holds_alternative<OverQuota>(why) && !over_somewhere;
     if (of_shape && job.reservation.is_none()) agenda_.set_failed(world_, slot, why, rooms);
     return false;
   }
@@ -297,6 +299,7 @@ class Planner {
     }
     why = judged.why;
     rooms_ = std::move(judged.rooms);
+    over_somewhere_ = judged.over_somewhere;
     return false;
   }
 
@@ -506,8 +509,9 @@ class Planner {
     const ReservationId open =
         displaced.is_none() ? ReservationId::none() : world_.job(displaced).reservation;
     const Venues venues = with_quota(job, agenda_.venues(world_, policy_, job.shape));
-    const auto fit = earliest_fit(world_, placer_, venues, world_.shapes[job.shape],
-                                  {slot, Time::never(), open, model::priority_min - 1}, calendar_);
+    const auto fit =
+        best_future_fit(world_, placer_, policy_, venues, world_.shapes[job.shape],
+                        {slot, Time::never(), open, model::priority_min - 1}, calendar_, now_);
     if (!fit) {
       const std::size_t all = agenda_.venues(world_, policy_, job.shape).all.size();
       if (displaced.is_none() && venues.all.size() == all) no_nodes_.insert(job.shape);
@@ -566,10 +570,15 @@ class Planner {
       for (const auto& [other, charges] : placed_) pool_->placed(other, *charges);
       for (const JobSlot leaving : stopped_) pool_->taken(leaving);
     }
-    VictimSearch search = pool_->search(placer_, venues, slot, agenda_.capacity, evictions_left_);
+    // The first of a round may need more than a round has: else it would wait for ever.
+    const bool first = evictions_left_ == policy_.evictions_per_round;
+    const int limit = first ? std::numeric_limits<int>::max() : evictions_left_;
+    VictimSearch search = pool_->search(placer_, venues, slot, agenda_.capacity, limit);
     recheck = std::min(recheck, search.protected_until);
     if (search.no_room) agenda_.set_no_victims(world_, slot);
+    if (search.over_limit && !search.found) recheck = now_;  // it may be the first of a later round
     if (!search.found) return false;
+    plan_.scores.push_back({job.id, std::move(search.table)});
     const Preemption& p = *search.found;
     for (const JobSlot victim : p.victims) {
       stop(victim, p.why, job.id);
@@ -580,8 +589,9 @@ class Planner {
     for (const NodeId node : p.nodes) overrule(node, slot);
     add_reservation({slot, p.cluster, now_, true, p.nodes, p.charges});
     std::erase(overdue_, slot);
-    evicting_[slot] = static_cast<int>(p.victims.size());
-    why = Preempting{p.cluster, evicting_[slot]};
+    const Preempting preempting{p.cluster, static_cast<int>(p.victims.size())};
+    evicting_.insert_or_assign(slot, preempting);
+    why = preempting;
     return true;
   }
 
@@ -599,10 +609,11 @@ class Planner {
   std::vector<std::pair<JobSlot, const Charges*>> placed_;
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
-  std::set<JobSlot> out_of_turn_;    // started before others of their line or fifo queue
-  std::map<JobSlot, int> evicting_;  // for whom how many were stopped in this plan
+  std::set<JobSlot> out_of_turn_;           // started before others of their line or fifo queue
+  std::map<JobSlot, Preempting> evicting_;  // for whom others were stopped in this plan
   std::vector<JobSlot> overdue_;
   std::vector<VenueRoom> rooms_;  // found by the last try in vain
+  bool over_somewhere_ = false;   // its own quota kept it out of a venue
   std::set<ShapeId> no_nodes_;    // found no nodes to reserve, not even in the future
   bool wants_nodes_ = false;      // the line at hand is one of those
   // To be told to the agenda:
@@ -659,13 +670,6 @@ Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot sl
     if (const auto never = infeasible(world, agenda, policy, world.job(slot).shape)) return *never;
   }
   return judged.why;
-}
-
-Estimate expected_start(World& world, Agenda& agenda, const Policy& policy, JobSlot slot,
-                        Time now) {
-  const Why why = fresh_verdict(world, agenda, policy, slot, now);
-  if (std::holds_alternative<Infeasible>(why)) return {Time::never(), Time::never(), Time::never()};
-  return estimate(world, slot, policy, now);
 }
 
 }  // namespace muster::sched

@@ -25,8 +25,9 @@ struct PlacementScore {
 
 struct Plan {
   std::vector<model::Decision> decisions;
-  std::vector<PlacementScore> scores;  // one per Placed, in the same order
-  std::uint32_t tried = 0;             // lines looked at
+  /// One per Placed and per job that others are stopped for, in the order of the decisions.
+  std::vector<PlacementScore> scores;
+  std::uint32_t tried = 0;  // lines looked at
   /// Nothing will change before this time without a new event.
   Time next_look = Time::never();
 };
@@ -40,7 +41,9 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot job, Time now);
 /// changed since it was last tried without letting it start.
 Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot job, Time now);
 
-/// When it is expected to start; never for a job that no cluster can ever run.
+/// When it is expected to start: not before what keeps it waiting now is over. Never for a job that
+/// cannot start as things are: no cluster or no quota could ever hold it, it is on hold, or it
+/// depends on such a job. In expected_start.cc.
 Estimate expected_start(World& world, Agenda& agenda, const Policy& policy, JobSlot job, Time now);
 
 }  // namespace muster::sched

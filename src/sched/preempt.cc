@@ -126,6 +126,7 @@ void VictimPool::add_suspect(JobSlot slot) {
     s.safe_until = (started ? job.active->started_at : now_) + gang.min_runtime;
   }
   suspects_.push_back(s);
+  in_order_ = false;
 }
 
 void VictimPool::read(int below) {
@@ -182,15 +183,28 @@ void VictimPool::taken(JobSlot job) {
   }
 }
 
-/// Everyone who stands lower and may go, the lowest first, among equals the least lost work first.
+/// The lowest first, among equals the least lost work first.
+void VictimPool::put_in_order(std::vector<Suspect>& list) const {
+  std::sort(list.begin(), list.end(), [&](const Suspect& a, const Suspect& b) {
+    if (a.standing != b.standing) return a.standing < b.standing;
+    if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
+    return world_.job(a.job).id < world_.job(b.job).id;
+  });
+}
+
+/// Everyone who stands lower and may go, in order.
 std::vector<Suspect> VictimPool::below(const Standing& mine, const std::vector<JobSlot>& pushed,
                                        Time& protected_until) {
   read(mine.priority);
+  if (!in_order_) put_in_order(suspects_);
+  in_order_ = true;
+  bool moved = false;
   std::vector<Suspect> list;
   const Rules& rules = policy_.rules;
   for (Suspect s : suspects_) {
     if (s.standing.inside && std::find(pushed.begin(), pushed.end(), s.job) != pushed.end()) {
       s.standing.inside = false;
+      moved = true;
     }
     if (!(s.standing < mine)) continue;
     const bool by_priority = s.standing.priority < mine.priority;
@@ -202,11 +216,7 @@ std::vector<Suspect> VictimPool::below(const Standing& mine, const std::vector<J
     }
     list.push_back(s);
   }
-  std::sort(list.begin(), list.end(), [&](const Suspect& a, const Suspect& b) {
-    if (a.standing != b.standing) return a.standing < b.standing;
-    if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
-    return world_.job(a.job).id < world_.job(b.job).id;
-  });
+  if (moved) put_in_order(list);
   return list;
 }
 
@@ -221,7 +231,8 @@ struct VictimPool::Ask {
   std::vector<int> counts;
   const Charges& charges;
   bool inside = false;  // what it stands at
-  std::vector<NodeId> nodes;
+  std::int64_t& looks_left;
+  std::vector<NodeId> nodes = {};
 
   Ask(VictimPool& pool, Placer& p, const Venue& v, const Charges& least, const Capacity& c,
       JobSlot job)
@@ -231,13 +242,17 @@ struct VictimPool::Ask {
         venue(v),
         capacity(c),
         slot(job),
-        charges(least) {
+        charges(least),
+        looks_left(pool.looks_left_) {
     const Shape& shape = world.shapes[world.job(job).shape];
     for (const SetRec& set : shape.sets) counts.push_back(set.least);
   }
 
+  /// Quota kept for others would be in its way when its victims are gone.
   std::optional<OverQuota> over() const {
-    return over_quota(world, world.job(slot), charges, capacity, policy.rules);
+    if (auto over = over_quota(world, world.job(slot), charges, capacity, policy.rules))
+      return over;
+    return over_kept_quota(world, policy, asker(), charges);
   }
 
   /// The job, or one of its extra charges, counts in this queue.
@@ -258,6 +273,7 @@ struct VictimPool::Ask {
   bool fits() {
     if (over()) return false;
     const Shape& shape = world.shapes[world.job(slot).shape];
+    looks_left -= shape.pods;
     const Asker asker = this->asker();
     if (!placer.view(venue, shape, counts, asker).enough) return false;
     const auto pods = placer.place(venue, shape, counts, asker);
@@ -272,30 +288,42 @@ struct VictimPool::Ask {
     return true;
   }
 
-  /// How many of the suspects here, in their order, must go at least so that every set alone has
-  /// room. Nothing if not even all of them are enough. Looks without touching the world.
-  std::optional<std::size_t> needed_here(const std::vector<Suspect>& list) const {
-    const Shape& shape = world.shapes[world.job(slot).shape];
+  /// The suspects in this cluster, in their order; nothing if all their GPUs are not enough.
+  std::vector<const Suspect*> here(const std::vector<Suspect>& list) const {
     std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
-    std::vector<JobSlot> here;
+    std::vector<const Suspect*> found;
     for (const Suspect& s : list) {
       if (s.cluster != venue.cluster) continue;
-      if (here.size() == looked_at_max) break;
-      here.push_back(s.job);
+      if (found.size() == looked_at_max) break;
+      found.push_back(&s);
       idle += s.gpu_milli;
     }
-    if (idle < shape.least_gpu_milli) return std::nullopt;
+    if (idle < world.shapes[world.job(slot).shape].least_gpu_milli) found.clear();
+    return found;
+  }
+
+  /// How many of them must go at least so that every set alone has room, or so many that one above
+  /// the cutoff is among them. Nothing if not even all are enough. Leaves the world as it is.
+  std::optional<std::size_t> needed_of(const std::vector<const Suspect*>& list, int cutoff) const {
+    const Shape& shape = world.shapes[world.job(slot).shape];
     std::size_t needed = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker());
       std::size_t gone = 0;
-      while (walk.room() < counts[i] && gone < here.size())
-        walk.release(world.job(here[gone++]).active->pods);
+      while (walk.room() < counts[i] && gone < list.size() && looks_left > 0) {
+        const Suspect& s = *list[gone++];
+        if (s.standing.priority > cutoff) return std::max(needed, gone);
+        const std::vector<PodOn>& pods = world.job(s.job).active->pods;
+        looks_left -= static_cast<std::int64_t>(pods.size());
+        walk.release(pods);
+      }
       if (walk.room() < counts[i]) return std::nullopt;
       needed = std::max(needed, gone);
     }
     return needed;
   }
+
+  bool is_counted() const { return is_simple(world, world.shapes[world.job(slot).shape]); }
 
   void remove(JobSlot victim) {
     const Job& job = world.job(victim);
@@ -315,54 +343,114 @@ struct VictimPool::Ask {
   }
 };
 
-std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list, int limit,
-                                             bool& no_room) {
-  if (list.empty()) return std::nullopt;
-  const std::optional<std::size_t> needed = ask.needed_here(list);
-  if (!needed) return std::nullopt;
-  no_room = false;
-  std::vector<const Suspect*> chosen;
-  std::vector<bool> removed(list.size(), false);
-  const auto remove = [&](std::size_t i) {
-    ask.remove(list[i].job);
-    removed[i] = true;
-    chosen.push_back(&list[i]);
-  };
-  // First the quota: only jobs that count in the queue in the way help, wherever they run. Then the
-  // room: only jobs in this cluster do.
-  std::optional<OverQuota> over = ask.over();
-  for (std::size_t i = 0; i < list.size() && over && chosen.size() < looked_at_max; ++i) {
-    if (!ask.counts_in(list[i].job, over->queue)) continue;
-    remove(i);
-    over = ask.over();
+/// Who has gone for the gang so far. Of a simple gang room is counted, without touching the nodes;
+/// else they leave their nodes, and the gang is placed to see whether it fits.
+struct VictimPool::Gone {
+  Ask& ask;
+  std::optional<RoomWalk> walk;
+  std::vector<const Suspect*> chosen = {};
+
+  Gone(Ask& a, bool by_count) : ask(a) {
+    if (!by_count) return;
+    const Shape& shape = ask.world.shapes[ask.world.job(ask.slot).shape];
+    walk.emplace(ask.placer, ask.venue, 0, shape.sets[0].pods_per_node, ask.asker());
   }
-  const bool in_order = chosen.empty();  // then it is known how many must go before a look helps
-  bool enough = !over && !chosen.empty() && ask.fits();
-  for (std::size_t i = 0; i < list.size() && !over && !enough; ++i) {
-    if (chosen.size() >= looked_at_max) break;
-    if (removed[i] || list[i].cluster != ask.venue.cluster) continue;
-    remove(i);
-    enough = (!in_order || chosen.size() >= *needed) && ask.fits();
+
+  void remove(const Suspect& s) {
+    if (!walk) return ask.remove(s.job);
+    const Job& job = ask.world.job(s.job);
+    ask.charge(job, -1);
+    ask.looks_left -= static_cast<std::int64_t>(job.active->pods.size());
+    if (s.cluster == ask.venue.cluster) walk->release(job.active->pods);
   }
-  if (enough && policy_.rules.has(Rule::MinimalVictims)) {
-    // Whoever turns out not to be needed stays, those of the highest standing first.
-    for (std::size_t i = chosen.size(); i-- > 0;) {
-      ask.restore(chosen[i]->job);
-      if (ask.fits()) {
+  void restore(const Suspect& s) {
+    if (!walk) return ask.restore(s.job);
+    const Job& job = ask.world.job(s.job);
+    ask.charge(job, +1);
+    if (s.cluster == ask.venue.cluster) walk->take_back(job.active->pods);
+  }
+  bool fits() { return walk ? walk->room() >= ask.counts[0] && !ask.over() : ask.fits(); }
+
+  bool may_go_on() const { return chosen.size() < looked_at_max && ask.looks_left > 0; }
+
+  /// Removes in order until it fits. False if all of them are not enough.
+  bool take(const std::vector<Suspect>& list, std::size_t needed) {
+    std::vector<bool> removed(list.size(), false);
+    const auto take_one = [&](std::size_t i) {
+      remove(list[i]);
+      removed[i] = true;
+      chosen.push_back(&list[i]);
+    };
+    // First the quota: only jobs that count in the queue in the way help, wherever they run. Then
+    // the room: only jobs in this cluster do.
+    std::optional<OverQuota> over = ask.over();
+    for (std::size_t i = 0; i < list.size() && over && may_go_on(); ++i) {
+      if (!ask.counts_in(list[i].job, over->queue)) continue;
+      take_one(i);
+      over = ask.over();
+    }
+    if (over) return false;
+    const bool in_order = chosen.empty();  // then it is known how many must go before a look helps
+    bool enough = !chosen.empty() && fits();
+    for (std::size_t i = 0; i < list.size() && !enough && may_go_on(); ++i) {
+      if (removed[i] || list[i].cluster != ask.venue.cluster) continue;
+      take_one(i);
+      enough = (!in_order || chosen.size() >= needed) && fits();
+    }
+    return enough;
+  }
+
+  /// Whoever turns out not to be needed stays, those of the highest standing first.
+  void spare() {
+    for (std::size_t i = chosen.size(); i-- > 0 && ask.looks_left > 0;) {
+      restore(*chosen[i]);
+      if (fits()) {
         chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
-        ask.remove(chosen[i]->job);
+        remove(*chosen[i]);
       }
     }
-    enough = ask.fits();
   }
-  for (const Suspect* s : chosen) ask.restore(s->job);
-  if (!enough || chosen.empty()) return std::nullopt;
+
+  void restore_all() {
+    for (const Suspect* s : chosen) restore(*s);
+  }
+};
+
+/// In the end the gang is placed where the victims were, whether or not room was counted before.
+std::optional<std::vector<const Suspect*>> VictimPool::fewest(Ask& ask,
+                                                              const std::vector<Suspect>& list,
+                                                              std::size_t needed, bool by_count) {
+  Gone gone(ask, by_count);
+  const bool enough = gone.take(list, needed);
+  if (enough && policy_.rules.has(Rule::MinimalVictims)) gone.spare();
+  gone.restore_all();
+  if (!enough) return std::nullopt;
+  if (gone.chosen.empty()) return std::vector<const Suspect*>{};
+  for (const Suspect* s : gone.chosen) ask.remove(s->job);
+  const bool fits = ask.fits();
+  for (const Suspect* s : gone.chosen) ask.restore(s->job);
+  if (!fits && by_count) return fewest(ask, list, needed, false);
+  return fits ? std::optional(std::move(gone.chosen)) : std::nullopt;
+}
+
+std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list, int limit,
+                                             VictimSearch& search) {
+  if (list.empty()) return std::nullopt;
+  const std::vector<const Suspect*> here = ask.here(list);
+  const auto needed = ask.needed_of(here, std::numeric_limits<int>::max());
+  if (!needed) return std::nullopt;
+  search.no_room = false;
+  const auto chosen = fewest(ask, list, *needed, ask.is_counted());
+  if (!chosen || chosen->empty() || cut_short()) return std::nullopt;
   const bool limited = policy_.rules.has(Rule::EvictionLimit);
-  if (limited && static_cast<int>(chosen.size()) > limit) return std::nullopt;
+  if (limited && static_cast<int>(chosen->size()) > limit) {
+    search.over_limit = true;
+    return std::nullopt;
+  }
   Preemption p{ask.venue.cluster, {}, ask.nodes, model::StopWhy::Priority, 0, ask.charges};
   const int mine = priority_class(world_, world_.job(ask.slot), policy_);
-  for (const Suspect* s : chosen) {
+  for (const Suspect* s : *chosen) {
     p.victims.push_back(s->job);
     p.lost_gpu_ms += s->lost_gpu_ms;
     if (s->standing.priority >= mine) p.why = model::StopWhy::Reclaim;
@@ -387,22 +475,53 @@ bool VictimPool::anybody_in(const Venue& venue, int priority) const {
   });
 }
 
+/// By score; among equals where the least is lost, then the first.
+void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
+                                std::vector<std::pair<std::size_t, Preemption>>& found,
+                                VictimSearch& search) const {
+  if (found.empty()) return;
+  const std::vector<ClusterScore> known = score_venues(world_, policy_, shape, venues);
+  std::int64_t least = found.front().second.lost_gpu_ms;
+  for (const auto& [venue, p] : found) least = std::min(least, p.lost_gpu_ms);
+  struct Row {
+    std::int64_t lost = 0;
+    std::size_t at = 0;
+    ClusterScore score;
+  };
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    rows.push_back({found[i].second.lost_gpu_ms, i, known[found[i].first]});
+    set_points(rows.back().score, Part::Damage, damage_points(rows.back().lost, least),
+               policy_.cluster_weights);
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    if (a.score.total != b.score.total) return a.score.total > b.score.total;
+    return a.lost != b.lost ? a.lost < b.lost : a.at < b.at;
+  });
+  search.found = std::move(found[rows.front().at].second);
+  for (const Row& row : rows) {
+    const auto same = [&](const ClusterScore& s) { return s.cluster == row.score.cluster; };
+    if (std::none_of(search.table.begin(), search.table.end(), same))
+      search.table.push_back(row.score);
+  }
+}
+
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
   result.no_room = world_.quota.guarantor(world_.job(slot).queue).is_none();
   const int mine = priority_class(world_, world_.job(slot), policy_);
+  std::vector<std::pair<std::size_t, Preemption>> found;  // by position in venues
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
     // For quota it does not matter where a victim runs, for room it does.
     if (read_up_to_ != everybody && !anybody_in(venue, mine) && !ask.over()) continue;
     look_from(slot, ask.charges, result.protected_until);
     ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-    auto found = choose(ask, last_->list, limit, result.no_room);
-    if (found && (!result.found || found->lost_gpu_ms < result.found->lost_gpu_ms)) {
-      result.found = std::move(found);
-    }
+    if (auto here = choose(ask, last_->list, limit, result))
+      found.emplace_back(static_cast<std::size_t>(&venue - venues.all.data()), std::move(*here));
   }
+  choose_cluster(world_.shapes[world_.job(slot).shape], venues, found, result);
   // Who is protected now may go later: each line must look again then.
   result.no_room = result.no_room && result.protected_until.is_never();
   return result;
@@ -410,21 +529,16 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
 
 std::optional<int> VictimPool::highest_needed(Placer& placer, const Venues& venues,
                                               const Venue& venue, JobSlot slot,
-                                              const Capacity& capacity) {
+                                              const Capacity& capacity, int cutoff) {
   Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
   Time ignored = Time::never();
   look_from(slot, ask.charges, ignored);
   ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-  const std::vector<Suspect>& list = last_->list;
-  const std::optional<std::size_t> needed = ask.needed_here(list);
-  if (!needed || list.empty()) return std::nullopt;
-  std::size_t here = 0;
+  const std::vector<const Suspect*> here = ask.here(last_->list);
+  const auto needed = ask.needed_of(here, cutoff);
+  if (!needed || last_->list.empty()) return std::nullopt;
   int highest = std::numeric_limits<int>::min();
-  for (std::size_t i = 0; i < list.size() && here < *needed; ++i) {
-    if (list[i].cluster != venue.cluster) continue;
-    ++here;
-    highest = std::max(highest, list[i].standing.priority);
-  }
+  for (std::size_t i = 0; i < *needed; ++i) highest = std::max(highest, here[i]->standing.priority);
   return highest;
 }
 

@@ -54,6 +54,10 @@ struct VictimSearch {
   Time protected_until = Time::never();
   /// Not even with everybody gone who stands lower and may go is there room, whatever the quota.
   bool no_room = false;
+  /// Some set of victims was larger than the limit.
+  bool over_limit = false;
+  /// Clusters where victims were found, best first.
+  std::vector<ClusterScore> table;
 };
 
 /// A queue's cap applied.
@@ -64,14 +68,19 @@ class VictimPool {
  public:
   VictimPool(World& world, const Policy& policy, Time now);
 
-  /// The cheapest set of victims over all venues that lets the job start, or nothing. At most
+  /// The best set of victims over all venues that lets the job start, or nothing: the one whose
+  /// cluster has the best score, which is the cheapest if clusters are equal in all else. At most
   /// `limit` victims. Leaves the world as it was.
   VictimSearch search(Placer& placer, const Venues& venues, JobSlot job, const Capacity& capacity,
                       int limit);
   /// The highest class among those who must go at least for the job to have room in the venue, if
   /// the lowest go first; nothing if not all of them are enough. A bound, without quota.
+  /// Above `cutoff` nobody wants to know how much higher it is.
   std::optional<int> highest_needed(Placer& placer, const Venues& venues, const Venue& venue,
-                                    JobSlot job, const Capacity& capacity);
+                                    JobSlot job, const Capacity& capacity, int cutoff);
+  /// Searches end without an answer after so many pods looked at, all of them together.
+  void limit_looks(std::int64_t pods) { looks_left_ = pods; }
+  bool cut_short() const { return looks_left_ <= 0; }
   /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
   /// that would not be inside any more.
   Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
@@ -82,6 +91,7 @@ class VictimPool {
 
  private:
   struct Ask;
+  struct Gone;
   /// Who stands lower than somebody: the same for most venues, whatever they charge.
   struct Lower {
     Standing mine;
@@ -91,12 +101,18 @@ class VictimPool {
   };
   bool anybody_in(const Venue& venue, int priority) const;
   void add_suspect(JobSlot job);
+  void put_in_order(std::vector<Suspect>& list) const;
   void read(int below);
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
   std::vector<Suspect> below(const Standing& mine, const std::vector<JobSlot>& pushed,
                              Time& protected_until);
   std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit,
-                                   bool& no_room);
+                                   VictimSearch& search);
+  std::optional<std::vector<const Suspect*>> fewest(Ask& ask, const std::vector<Suspect>& list,
+                                                    std::size_t needed, bool by_count);
+  void choose_cluster(const Shape& shape, const Venues& venues,
+                      std::vector<std::pair<std::size_t, Preemption>>& found,
+                      VictimSearch& search) const;
 
   World& world_;
   const Policy& policy_;
@@ -104,6 +120,8 @@ class VictimPool {
   static constexpr int everybody = std::numeric_limits<int>::max();
   int read_up_to_ = std::numeric_limits<int>::min();  // running jobs below this class are listed
   std::vector<Suspect> suspects_;
+  bool in_order_ = false;  // they are
+  std::int64_t looks_left_ = std::numeric_limits<std::int64_t>::max();
   std::set<JobSlot> taken_;
   std::optional<Lower> last_;
   struct Member {

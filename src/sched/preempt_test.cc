@@ -166,6 +166,28 @@ TEST(Preempt, NoMoreVictimsThanAreNeeded) {
   EXPECT_EQ(court.victims("ask8", 3), Names{}) << "all or nobody";
 }
 
+TEST(Preempt, ASearchThatIsCutShortSaysSoAndLeavesTheWorldAsItWas) {
+  Court court;
+  court.queue("q");
+  for (const char* id : {"a", "b", "c", "d"}) court.run(court.spec(id, "q", 2, 10));
+  court.submit(court.spec("asking", "q", 8, 90));
+  const std::uint64_t before = court.world.hash();
+  Placer placer(court.world, court.agenda.cache, court.policy);
+  const JobSlot slot = court.world.find_job("asking");
+  const Venues venues =
+      venues_of(court.world, court.policy, court.world.shapes[court.job("asking").shape]);
+  for (const std::int64_t looks : {1, 4, 5, 8, 10}) {
+    VictimPool pool(court.world, court.policy, court.now);
+    pool.limit_looks(looks);
+    const auto found =
+        pool.search(placer, venues, slot, court.world.capacity(court.policy), 64).found;
+    EXPECT_FALSE(found.has_value()) << looks;
+    EXPECT_TRUE(pool.cut_short()) << looks;
+    EXPECT_EQ(court.world.hash(), before) << looks;
+  }
+  EXPECT_EQ(court.victims("asking"), (Names{"a", "b", "c", "d"}));
+}
+
 TEST(Preempt, TheLeastWorkIsLost) {
   Court court;
   court.queue("q");

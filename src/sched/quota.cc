@@ -19,6 +19,14 @@ LimitRec limit_of(const QueueNode& node, ResourceId r) {
   return r.index() < node.limits.size() ? node.limits[r.index()] : LimitRec{};
 }
 
+/// What a queue may use at most, by its maximum and what it may borrow; unset if neither is.
+std::int64_t highest(const LimitRec& limit) {
+  if (limit.borrow == unset) return limit.maximum;
+  const std::int64_t with_borrowed =
+      limit.borrow + (limit.guaranteed == unset ? 0 : limit.guaranteed);
+  return limit.maximum == unset ? with_borrowed : std::min(limit.maximum, with_borrowed);
+}
+
 /// The average moves from what it was towards present use; `factor` is what is left of the old one.
 std::int64_t remembered(const QueueNode& node, std::size_t r, std::uint64_t factor) {
   const std::int64_t kept = r < node.remembered.size() ? node.remembered[r] : 0;
@@ -271,6 +279,17 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
   return std::nullopt;
 }
 
+bool QuotaTree::allows_alone(QueueId queue, const Charges& charges) const {
+  for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
+    const bool over = std::any_of(charges.begin(), charges.end(), [&](const Charge& c) {
+      const std::int64_t most = highest(limit_of(nodes_[id.index()], c.resource));
+      return most != unset && c.amount > most;
+    });
+    if (over) return false;
+  }
+  return true;
+}
+
 std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& charges,
                                                 QueueId first, const Charges& kept) const {
   const auto above_first = [&](QueueId id) {
@@ -283,19 +302,16 @@ std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& ch
     if (!n.limited) break;  // nor is anybody above
     if (!above_first(id)) continue;
     for (const Charge& c : charges) {
-      const LimitRec limit = limit_of(n, c.resource);
-      std::int64_t most = limit.maximum;
-      if (limit.borrow != unset) {
-        const std::int64_t with_borrowed =
-            limit.borrow + (limit.guaranteed == unset ? 0 : limit.guaranteed);
-        most = most == unset ? with_borrowed : std::min(most, with_borrowed);
-      }
+      const std::int64_t most = highest(limit_of(n, c.resource));
       if (most == unset || c.amount == 0) continue;
       std::int64_t wanted = 0;
       for (const Charge& k : kept) wanted += k.resource == c.resource ? k.amount : 0;
+      // Below 0 while others use it who leave in time. Nothing is kept for who could never have it.
       const std::int64_t left = most - at(n.use, c.resource) - wanted;
-      if (wanted > 0 && left >= 0 && c.amount > left)
-        return OverQuota{id, c.resource, QuotaBound::Kept, c.amount, left};
+      if (wanted > 0 && wanted <= most && c.amount > left) {
+        return OverQuota{id, c.resource, QuotaBound::Kept, c.amount,
+                         std::max<std::int64_t>(left, 0)};
+      }
     }
   }
   return std::nullopt;

@@ -94,6 +94,8 @@ class QuotaTree {
   /// Nothing if the queue may use this much more. `credit`: what is charged for the asker already.
   std::optional<OverQuota> over(QueueId queue, const Charges& charges, const Capacity& capacity,
                                 const Rules& rules, const Charges& credit = {}) const;
+  /// With nothing else in use no limit is below this much.
+  bool allows_alone(QueueId queue, const Charges& charges) const;
   /// The limit that would have no room left for `kept`, charged at `first`, if `charges` came
   /// before it. Only limits of queues above both count.
   std::optional<OverQuota> over_beside(QueueId queue, const Charges& charges, QueueId first,

@@ -14,8 +14,8 @@ Relations::Relations(const World& world, const Policy& policy, ClusterId cluster
   for (const auto& spread : pod_.spec.spread) spread_.push_back({&spread, {}});
   for (const NodeId id : world.fleet.cluster(cluster).nodes) {
     const Node& node = world.fleet.node(id);
-    if (world.fleet.usable(node)) {  // a domain without pods counts as one with zero
-      for (auto& term : spread_) {
+    if (world.fleet.usable(node) && counts_for_spread(id)) {
+      for (auto& term : spread_) {  // a domain without pods counts as one with zero
         if (const std::string* value = domain(id, term.spread->topology_key))
           term.counts.try_emplace(*value, 0);
       }
@@ -33,6 +33,24 @@ const std::string* Relations::domain(NodeId id, const std::string& key) const {
   return key == "kubernetes.io/hostname" ? &node.spec.name : nullptr;
 }
 
+/// As Kubernetes does it (nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore): nodes that the
+/// pod's selector, with the pool's, or its affinity rules out have no part in how even the pods
+/// stand.
+bool Relations::counts_for_spread(NodeId id) const {
+  if (!policy_.rules.has(Rule::NodeSelector)) return true;
+  const model::Labels& labels = world_.fleet.node(id).spec.labels;
+  const bool selected = std::all_of(pod_.spec.node_selector.begin(), pod_.spec.node_selector.end(),
+                                    [&](const auto& wanted) {
+                                      const auto it = labels.find(wanted.first);
+                                      return it != labels.end() && it->second == wanted.second;
+                                    });
+  if (!selected || !names_allow(id)) return false;
+  // A node without the key of one hard spread counts for none of them.
+  return std::all_of(spread_.begin(), spread_.end(), [&](const SpreadTerm& term) {
+    return !term.spread->required || domain(id, term.spread->topology_key) != nullptr;
+  });
+}
+
 void Relations::count(const model::Labels& labels, NodeId node) {
   for (auto* terms : {&near_, &away_}) {
     for (Term& term : *terms) {
@@ -41,6 +59,7 @@ void Relations::count(const model::Labels& labels, NodeId node) {
       if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
     }
   }
+  if (spread_.empty() || !counts_for_spread(node)) return;
   for (SpreadTerm& term : spread_) {
     if (!model::matches(term.spread->selector, labels)) continue;
     if (const std::string* value = domain(node, term.spread->topology_key)) ++term.counts[*value];
@@ -115,15 +134,26 @@ bool Relations::allows(NodeId node) const {
     for (const SpreadTerm& term : spread_) {
       if (!term.spread->required) continue;
       const std::string* value = domain(node, term.spread->topology_key);
-      if (value == nullptr) return false;
+      const auto here = value == nullptr ? term.counts.end() : term.counts.find(*value);
+      if (here == term.counts.end()) return false;
       int least = std::numeric_limits<int>::max();
       for (const auto& [other, n] : term.counts) least = std::min(least, n);
       const bool counts_itself = model::matches(term.spread->selector, pod_.spec.labels);
-      if (term.counts.at(*value) + (counts_itself ? 1 : 0) - least > term.spread->max_skew)
-        return false;
+      if (here->second + (counts_itself ? 1 : 0) - least > term.spread->max_skew) return false;
     }
   }
   return true;
+}
+
+std::int64_t Relations::preference(NodeId id) const {
+  if (!policy_.rules.has(Rule::PreferredAffinity)) return 0;
+  const model::NodeSpec& spec = world_.fleet.node(id).spec;
+  std::int64_t points = 0;
+  for (const auto& preferred : pod_.spec.preferred_affinity) {
+    if (!preferred.term.fields.empty() && model::matches(preferred.term, spec.labels, spec.name))
+      points += preferred.weight;
+  }
+  return points;
 }
 
 std::int64_t Relations::crowding(NodeId node) const {

@@ -23,6 +23,9 @@ class Relations {
   bool allows(NodeId node) const;
   /// Soft spread: how many matching pods the node's domains hold already, 0 being best.
   std::int64_t crowding(NodeId node) const;
+  /// Weights of the preferred terms with matchFields that hold there; those that ask for labels
+  /// only are in the cost of the node's class.
+  std::int64_t preference(NodeId node) const;
   /// A pod of some shape was placed on the node.
   void placed(PodShapeId pod, NodeId node);
 
@@ -41,6 +44,7 @@ class Relations {
   void count(const model::Labels& labels, NodeId node);
   void repel(const PodShapeRec& other, NodeId node);
   const std::string* domain(NodeId node, const std::string& key) const;
+  bool counts_for_spread(NodeId node) const;
   bool names_allow(NodeId node) const;
   bool ports_allow(NodeId node) const;
 

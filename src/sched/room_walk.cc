@@ -4,6 +4,11 @@
 
 namespace muster::sched {
 
+bool is_simple(const World& world, const Shape& shape) {
+  return shape.sets.size() == 1 && !shape.gang.topology && world.fleet.repelling_pods() == 0 &&
+         !world.shapes.pod(shape.sets[0].pod).relational;
+}
+
 RoomWalk::RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node,
                    const Asker& asker)
     : placer_(placer), venue_(venue), set_(set), asker_(asker) {
@@ -80,10 +85,33 @@ void RoomWalk::release(const std::vector<PodOn>& pods) {
       auto& free = f.devices[static_cast<std::size_t>(__builtin_ctz(left))];
       free = static_cast<std::uint16_t>(std::min(1000, free + on.each));
     }
-    const int now = pods_on(f);
-    room_ += now - f.pods;
-    f.pods = now;
+    recount(f);
   }
+}
+
+void RoomWalk::take_back(const std::vector<PodOn>& pods) {
+  const World& world = placer_.world_;
+  for (const PodOn& on : pods) {
+    const auto it = freed_at_.find(on.node);
+    if (it == freed_at_.end()) continue;
+    Freed& f = freed_[it->second];
+    const PodShapeRec& pod = world.shapes.pod(on.pod);
+    f.state.cpu -= pod.cpu;
+    f.state.memory -= pod.memory;
+    --f.state.pod_slots;
+    for (const auto& [index, amount] : pod.extended) f.state.extended[index] -= amount;
+    for (std::uint32_t left = on.devices; left != 0; left &= left - 1) {
+      auto& free = f.devices[static_cast<std::size_t>(__builtin_ctz(left))];
+      free = static_cast<std::uint16_t>(std::max(0, free - on.each));
+    }
+    recount(f);
+  }
+}
+
+void RoomWalk::recount(Freed& f) {
+  const int now = pods_on(f);
+  room_ += now - f.pods;
+  f.pods = now;
 }
 
 std::vector<NodeId> RoomWalk::take(int count) const {

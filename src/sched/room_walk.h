@@ -10,6 +10,9 @@
 
 namespace muster::sched {
 
+/// One set of pods that look at nothing but nodes: room by count is room.
+bool is_simple(const World& world, const Shape& shape);
+
 class RoomWalk {
  public:
   RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node, const Asker& asker);
@@ -17,6 +20,8 @@ class RoomWalk {
   std::int64_t room() const { return room_; }
   /// These pods leave.
   void release(const std::vector<PodOn>& pods);
+  /// They stay after all.
+  void take_back(const std::vector<PodOn>& pods);
   /// Nodes that hold `count` pods at this point, in the order of their names: those with room
   /// already first, then those that become free, in the order in which they do.
   std::vector<NodeId> take(int count) const;
@@ -31,6 +36,7 @@ class RoomWalk {
   int limited(int pods) const { return per_node_ > 0 ? std::min(pods, per_node_) : pods; }
   bool counts(NodeId node) const;
   int pods_on(const Freed& freed) const;
+  void recount(Freed& freed);
 
   Placer& placer_;
   const Venue& venue_;

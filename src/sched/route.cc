@@ -110,8 +110,26 @@ std::int64_t price_of(const World& world, const Venue& venue, const Shape& shape
   return sum;
 }
 
-std::int64_t free_part(const Cluster& cluster) {
-  return cluster.gpu_milli == 0 ? 0 : cluster.idle_gpu_milli * 1000 / cluster.gpu_milli;
+__extension__ using Wide = __int128;
+
+/// How much of a cluster is free of what the gang is about: GPUs, or CPU if it asks for no GPU.
+struct FreePart {
+  std::int64_t idle;
+  std::int64_t all;
+
+  FreePart(const Cluster& cluster, const Shape& shape)
+      : idle(shape.gpu_milli > 0 ? cluster.idle_gpu_milli : cluster.idle_cpu),
+        all(std::max<std::int64_t>(shape.gpu_milli > 0 ? cluster.gpu_milli : cluster.cpu, 1)) {}
+  std::int64_t points() const { return static_cast<std::int64_t>(Wide(idle) * 1000 / all); }
+  bool more_than(const FreePart& other) const {
+    return Wide(idle) * other.all > Wide(other.idle) * all;
+  }
+};
+
+/// From 1000 for the least there is downwards: half of that where there is twice as much and
+/// `small` beside it. What is small makes no difference.
+std::int64_t points_for_less(std::int64_t amount, std::int64_t least, std::int64_t small) {
+  return static_cast<std::int64_t>(Wide(1000) * (Wide(small) + least) / (Wide(small) + amount));
 }
 
 /// 1000 when some node is left exactly full by the largest pods of the gang, less the more idle
@@ -141,6 +159,24 @@ void add_up(ClusterScore& score, const ClusterWeights& weights) {
     score.total += score.points[p] * weight_of(static_cast<Part>(p), weights);
   }
   score.total /= 1000;
+}
+
+/// What is known of a venue whenever the gang would start there. Fit is halved where the cluster is
+/// degraded.
+void score_place(const World& world, const Shape& shape, const Venue& venue, std::int64_t price,
+                 std::int64_t least_price, ClusterScore& score) {
+  const Cluster& cluster = world.fleet.cluster(venue.cluster);
+  score.cluster = venue.cluster;
+  for (const TypeId type : venue.types) {
+    if (type.v != 0) score.type = type;
+  }
+  const bool near =
+      shape.gang.data_label.empty() || cluster.spec.labels.contains(shape.gang.data_label);
+  if (cluster.health == model::Health::Degraded) at(score, Part::Fit) /= 2;
+  at(score, Part::Price) =
+      price == 0 ? 1000 : 1000 * std::max<std::int64_t>(least_price, 1) / price;
+  at(score, Part::Data) = near ? 1000 : 0;
+  at(score, Part::Spread) = FreePart(cluster, shape).points();
 }
 
 using Place = std::pair<ClusterId, PoolId>;
@@ -238,6 +274,43 @@ Venues venues_of(World& world, const Policy& policy, const Shape& shape) {
   return venues;
 }
 
+std::int64_t wait_points(Duration wait, Duration least) {
+  return points_for_less(wait.ms, least.ms, hours(1).ms);
+}
+
+Duration longest_wait(std::int64_t points, Duration least) {
+  constexpr Duration longest = hours(24 * 365 * 100);
+  if (points <= 0) return longest;
+  const Wide ms = Wide(1000) * (Wide(hours(1).ms) + least.ms) / points - hours(1).ms;
+  return Duration{static_cast<std::int64_t>(std::min(ms, Wide(longest.ms)))};
+}
+
+std::int64_t damage_points(std::int64_t lost_gpu_ms, std::int64_t least) {
+  return points_for_less(lost_gpu_ms, least, hours(1).ms);
+}
+
+std::vector<ClusterScore> score_venues(const World& world, const Policy& policy, const Shape& shape,
+                                       const Venues& venues) {
+  std::vector<ClusterScore> scores;
+  scores.reserve(venues.all.size());
+  std::int64_t least_price = std::numeric_limits<std::int64_t>::max();
+  for (const Venue& venue : venues.all)
+    least_price = std::min(least_price, price_of(world, venue, shape));
+  for (const Venue& venue : venues.all) {
+    ClusterScore& score = scores.emplace_back();
+    score.points.fill(1000);
+    score_place(world, shape, venue, price_of(world, venue, shape), least_price, score);
+    add_up(score, policy.cluster_weights);
+  }
+  return scores;
+}
+
+void set_points(ClusterScore& score, Part part, std::int64_t points,
+                const ClusterWeights& weights) {
+  at(score, part) = points;
+  add_up(score, weights);
+}
+
 void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
                    const std::vector<int>& counts, std::vector<Candidate>& candidates) {
   std::int64_t least_price = std::numeric_limits<std::int64_t>::max();
@@ -254,32 +327,30 @@ void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
   std::vector<Group> groups;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& c = candidates[i];
-    const Cluster& cluster = world.fleet.cluster(c.venue->cluster);
-    c.score.cluster = c.venue->cluster;
-    for (const TypeId type : c.venue->types) {
-      if (type.v != 0) c.score.type = type;
-    }
-    const bool degraded = cluster.health == model::Health::Degraded;
-    const bool near =
-        shape.gang.data_label.empty() || cluster.spec.labels.contains(shape.gang.data_label);
-    const std::int64_t price = at(c.score, Part::Price);
-    at(c.score, Part::Fit) = 1000 * pods / std::max(shape.pods, 1) / (degraded ? 2 : 1);
+    at(c.score, Part::Fit) = 1000 * pods / std::max(shape.pods, 1);
     at(c.score, Part::Fragmentation) = snugness(world, *c.venue, shape);
-    at(c.score, Part::Price) =
-        price == 0 ? 1000 : 1000 * std::max<std::int64_t>(least_price, 1) / price;
     at(c.score, Part::Wait) = 1000;
-    at(c.score, Part::Data) = near ? 1000 : 0;
-    at(c.score, Part::Spread) = free_part(cluster);
     at(c.score, Part::Damage) = 1000;
+    score_place(world, shape, *c.venue, at(c.score, Part::Price), least_price, c.score);
     add_up(c.score, policy.cluster_weights);
     if (groups.empty() || candidates[groups.back().from].score.cluster != c.score.cluster)
       groups.push_back({i, i, c.score.total});
     groups.back().to = i + 1;
     groups.back().best = std::max(groups.back().best, c.score.total);
   }
-  // Venues come in the order of cluster names, so the order found first breaks ties.
-  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-    return a.best != b.best ? a.best > b.best : a.from < b.from;
+  // Gangs without GPUs are small beside a cluster: thousandths of it would not tell clusters apart
+  // before many of them stand in the first. Venues come in the order of cluster names, so the order
+  // found first breaks the last ties.
+  const auto free_part = [&](const Group& group) {
+    return FreePart(world.fleet.cluster(candidates[group.from].score.cluster), shape);
+  };
+  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+    if (a.best != b.best) return a.best > b.best;
+    if (shape.gpu_milli == 0 && policy.cluster_weights.spread > 0) {
+      if (free_part(a).more_than(free_part(b))) return true;
+      if (free_part(b).more_than(free_part(a))) return false;
+    }
+    return a.from < b.from;
   });
   std::vector<Candidate> ranked;
   ranked.reserve(candidates.size());

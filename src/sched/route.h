@@ -55,6 +55,19 @@ struct Candidate {
 void rank_clusters(const World& world, const Policy& policy, const Shape& shape,
                    const std::vector<int>& counts, std::vector<Candidate>& candidates);
 
+/// Points of a start after so long a wait, 1000 for the shortest there is.
+std::int64_t wait_points(Duration wait, Duration least);
+/// The longest wait that gets so many points; an upper bound.
+Duration longest_wait(std::int64_t points, Duration least);
+/// Points of so much lost GPU-time, 1000 for the least.
+std::int64_t damage_points(std::int64_t lost_gpu_ms, std::int64_t least);
+/// Of each venue, in their order: what is known before anybody has looked for room or for victims;
+/// fragmentation, wait and damage are full.
+std::vector<ClusterScore> score_venues(const World& world, const Policy& policy, const Shape& shape,
+                                       const Venues& venues);
+/// The total follows.
+void set_points(ClusterScore& score, Part part, std::int64_t points, const ClusterWeights& weights);
+
 /// Sorts the candidates of one cluster anew by what its best nodes really cost (Placer::price).
 void rank_inside_cluster(const World& world, const Policy& policy, std::span<Candidate> candidates);
 

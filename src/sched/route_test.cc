@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "sched/testing/site.h"
 
 namespace muster::sched {
@@ -57,6 +60,34 @@ TEST(Route, WhatNoNodeHasAnyMoreIsLookedForInVainRatherThanNowhere) {
   site.apply(model::NodeGone{"b", "nb"});
   EXPECT_EQ(site.venues("any", {}), "a/A100 ");
   EXPECT_EQ(site.venues("t4", {"T4"}), "b/T4 ") << "so that the verdict speaks of nodes";
+}
+
+/// Three equal clusters without GPUs, of 32 nodes with 64 cores.
+TEST(Route, ThousandsOfGangsWithoutGpusComeOutEvenlyInOnePlan) {
+  Site site;
+  for (const std::string cluster : {"a", "b", "c"}) {
+    site.cluster(cluster);
+    for (int i = 0; i < 32; ++i) site.node(cluster, node_spec("n" + std::to_string(i), 0));
+  }
+  site.queue("q");
+  for (int i = 0; i < 5000; ++i) site.submit(job_spec("j" + std::to_string(i), "q", 1, 0));
+  std::map<std::string, int> placed;
+  for (const model::Decision& decision : site.plan().decisions) {
+    if (const auto* place = std::get_if<model::Placed>(&decision)) ++placed[place->cluster];
+  }
+  EXPECT_EQ(placed, (std::map<std::string, int>{{"a", 1667}, {"b", 1667}, {"c", 1666}}));
+  EXPECT_EQ(check(site.world), "");
+}
+
+TEST(Route, LongestWaitIsTheInverseOfItsPoints) {
+  for (const Duration least : {seconds(1), hours(2), hours(100)}) {
+    for (const Duration wait : {least, least + hours(1), least + hours(30)}) {
+      const std::int64_t points = wait_points(wait, least);
+      EXPECT_GE(longest_wait(points, least), wait) << "an upper bound";
+      EXPECT_LT(wait_points(longest_wait(points, least) + minutes(1), least), points + 1);
+    }
+    EXPECT_EQ(wait_points(least, least), 1000);
+  }
 }
 
 }  // namespace

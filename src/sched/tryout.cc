@@ -1,6 +1,7 @@
 #include "sched/tryout.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -50,24 +51,35 @@ Tryout::Tryout(World& world, Kit& kit, JobSlot slot, Time now)
       capacity_(world.capacity(policy_)),
       asker_(asker_of(world, policy_, slot, now)) {}
 
-std::optional<OverQuota> Tryout::over(const Charges& charges) const {
-  return over_quota(world_, job(), charges, capacity_, policy_.rules);
+std::optional<OverQuota> Tryout::over(const Charges& charges, const Asker& asker) const {
+  if (auto over = over_quota(world_, job(), charges, capacity_, policy_.rules)) return over;
+  return over_kept_quota(world_, policy_, inside_guarantee(world_, policy_, asker, charges),
+                         charges);
+}
+
+Asker Tryout::asker_at(const Venue& venue, const Counts& counts, const Asker& asker) {
+  if (world_.quota.guarantor(job().queue).is_none()) return asker;
+  return inside_guarantee(world_, policy_, asker, charges(venue, counts));
 }
 
 std::optional<std::vector<PodOn>> Tryout::place(const Venue& venue, const Counts& counts) {
-  if (!placer_.view(venue, shape_, counts, asker_).enough) return std::nullopt;
-  return placer_.place(venue, shape_, counts, asker_);
+  const Asker here = asker_at(venue, counts, asker_);
+  if (!placer_.view(venue, shape_, counts, here).enough) return std::nullopt;
+  return placer_.place(venue, shape_, counts, here);
 }
 
 std::optional<Start> Tryout::start(const Venues& venues, const Counts& counts, const Asker& asker) {
   const PerSet<TypeId>* last_types = nullptr;
   bool allowed = false;
+  Asker here = asker;
   for (const Venue& venue : venues.all) {
-    if (last_types == nullptr || *last_types != venue.types)
-      allowed = !over(charges(venue, counts));
+    if (last_types == nullptr || *last_types != venue.types) {
+      allowed = !over(charges(venue, counts), asker);
+      here = asker_at(venue, counts, asker);
+    }
     last_types = &venue.types;
-    if (!allowed || !placer_.view(venue, shape_, counts, asker).enough) continue;
-    auto pods = placer_.place(venue, shape_, counts, asker);
+    if (!allowed || !placer_.view(venue, shape_, counts, here).enough) continue;
+    auto pods = placer_.place(venue, shape_, counts, here);
     if (!pods) continue;
     take_back(*pods);
     return Start{&venue, std::move(*pods)};
@@ -79,7 +91,8 @@ std::vector<Candidate> Tryout::ranked(const Venues& venues, const Counts& counts
   std::vector<Candidate> list;
   for (const Venue& venue : venues.all) {
     if (over(charges(venue, counts))) continue;
-    Candidate c{&venue, placer_.view(venue, shape_, counts, asker_), {}};
+    const Asker here = asker_at(venue, counts, asker_);
+    Candidate c{&venue, placer_.view(venue, shape_, counts, here), {}, here.inside};
     if (c.view.enough) list.push_back(std::move(c));
   }
   rank_clusters(world_, policy_, shape_, counts, list);
@@ -126,7 +139,8 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
     for (const Venue& other : venues_.all) {
       if (other.types == venue.types) same.all.push_back(other);
     }
-    std::optional<WhenJobEnds> room = when_room(same, patient, calendar);
+    std::optional<WhenJobEnds> room =
+        when_room(same, patient, calendar, best ? best->time : Time::never());
     if (!room) continue;
     if (quota->time > room->time) room = WhenJobEnds{quota->job, quota->time, room->cluster};
     if (!room->job.is_none() && (!best || room->time < best->time)) best = room;
@@ -134,9 +148,9 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
   return best;
 }
 
-/// When these venues have room; with no job if they have it now.
+/// When these venues have room, if before the limit; with no job if they have it now.
 std::optional<WhenJobEnds> Tryout::when_room(const Venues& venues, const Asker& patient,
-                                             Calendar& calendar) {
+                                             Calendar& calendar, Time limit) {
   const Counts counts = least_of(shape_);
   for (const Venue& venue : venues.all) {
     if (!placer_.view(venue, shape_, counts, patient).enough) continue;
@@ -145,7 +159,7 @@ std::optional<WhenJobEnds> Tryout::when_room(const Venues& venues, const Asker& 
     take_back(*pods);
     return WhenJobEnds{JobSlot::none(), now_, venue.cluster};
   }
-  const auto fit = earliest_fit(world_, placer_, venues, shape_, patient, calendar);
+  const auto fit = earliest_fit(world_, placer_, venues, shape_, patient, calendar, limit);
   if (!fit) return std::nullopt;
   // Of those that end at that time one that leaves a node it will use.
   JobSlot last;
@@ -195,7 +209,9 @@ std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar
   QuotaReleased released(world_);
   for (const Departure& d : all) {
     released.end(d.job);
-    if (!over(charges)) return WhenJobEnds{d.job, d.end, ClusterId::none()};
+    Asker then = asker_;
+    then.end = asker_.end + (d.end - now_);
+    if (!over(charges, then)) return WhenJobEnds{d.job, d.end, ClusterId::none()};
   }
   return std::nullopt;
 }
@@ -206,11 +222,13 @@ VictimPool& Tryout::pool() {
 }
 
 std::optional<Preemption> Tryout::victims(const Venues& venues) {
-  return pool().search(placer_, venues, slot_, capacity_, policy_.evictions_per_round).found;
+  // As the first of a round, which may need more than a round has.
+  const int limit = policy_.evictions_per_round > 0 ? std::numeric_limits<int>::max() : 0;
+  return pool().search(placer_, venues, slot_, capacity_, limit).found;
 }
 
-std::optional<int> Tryout::highest_needed(const Venue& venue) {
-  return pool().highest_needed(placer_, venues(), venue, slot_, capacity_);
+std::optional<int> Tryout::highest_needed(const Venue& venue, int cutoff) {
+  return pool().highest_needed(placer_, venues(), venue, slot_, capacity_, cutoff);
 }
 
 Why Tryout::why_not() {

@@ -64,7 +64,8 @@ class Tryout {
   const Venues& venues() const { return venues_; }
   const Asker& asker() const { return asker_; }
 
-  std::optional<OverQuota> over(const Charges& charges) const;
+  /// Quota in any tree, and what is kept there for jobs with reserved nodes.
+  std::optional<OverQuota> over(const Charges& charges) const { return over(charges, asker_); }
   Charges charges(const Venue& venue, const Counts& counts) {
     return world_.charges(shape_, counts, venue.types, policy_);
   }
@@ -88,15 +89,22 @@ class Tryout {
   std::optional<WhenJobEnds> when_job_ends();
   /// Whom plan() would stop for it, with the priority it has at the moment.
   std::optional<Preemption> victims(const Venues& venues);
-  /// The class above which it is worth to look for victims in this venue, if there is one.
-  std::optional<int> highest_needed(const Venue& venue);
+  /// The class above which it is worth to look for victims in this venue, if there is one; not
+  /// exact if it is above `cutoff`.
+  std::optional<int> highest_needed(const Venue& venue, int cutoff);
+  /// From now on searches for victims end after so many pods looked at, all together.
+  void limit_looks(std::int64_t pods) { pool().limit_looks(pods); }
+  bool cut_short() { return pool().cut_short(); }
   /// What plan() would say about it, as if it were tried now for the first time.
   Why why_not();
 
  private:
+  std::optional<OverQuota> over(const Charges& charges, const Asker& asker) const;
+  /// In some venues it may stand inside its guarantee, in others not.
+  Asker asker_at(const Venue& venue, const Counts& counts, const Asker& asker);
   VictimPool& pool();
   std::optional<WhenJobEnds> when_room(const Venues& venues, const Asker& patient,
-                                       Calendar& calendar);
+                                       Calendar& calendar, Time limit);
   std::optional<WhenJobEnds> when_allowed(const Charges& charges, Calendar& calendar);
 
   World& world_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,8 +21,11 @@ namespace {
 constexpr int quota_starts_max = 1'000;
 constexpr int quota_vain_max = 256;
 constexpr std::size_t first_jobs_max = 10;
-/// Searches for victims in single venues before no priority is said to help.
+/// Searches for victims in single venues, one priority after the other, before the rest of the
+/// priorities is halved.
 constexpr int victim_looks_max = 8;
+/// Pods of possible victims that are looked at for one answer: some tens of milliseconds.
+constexpr std::int64_t victim_pods_max = 100'000;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -51,6 +55,7 @@ class Inquiry {
     const auto add = [&](auto&& change) {
       if (change) found.emplace_back(std::move(*change));
     };
+    bool cut_short = false;
     const bool starts = try_.starts(least_);
     if (behind_first()) {
       if (starts) add(pass_the_first());
@@ -62,13 +67,16 @@ class Inquiry {
     for (OtherGpuType& type : other_types()) found.emplace_back(type);
     // Where all nodes together are too small nobody's leaving and no right or limit helps.
     if (!infeasible(world_, kit_.agenda(), policy_, try_.job().shape)) {
-      add(higher_priority());
+      auto higher = higher_priority();
+      cut_short = !higher && try_.cut_short();
+      add(std::move(higher));
       add(more_quota());
       add(try_.when_job_ends());
       add(shorter_limit());
       add(unavailable_nodes());
     }
     add(cluster_back());
+    if (cut_short) found.emplace_back(CutShort{});
     return found;
   }
 
@@ -145,50 +153,97 @@ class Inquiry {
   /// change.
   std::vector<int> worthwhile_priorities() const {
     std::set<int> steps;
-    for (const ClusterId cluster : world_.fleet.by_name()) {
-      for (const JobSlot other : world_.active_in(cluster)) {
-        const Job& job = world_.job(other);
-        if (!job.active->stopping) steps.insert(priority_class(world_, job, policy_) + 1);
+    const Rules& rules = policy_.rules;
+    if (!world_.quota.any_guarantee() && rules.has(Rule::PreemptibleOnly) &&
+        rules.has(Rule::PriorityCap)) {
+      for (const auto& [priority, jobs] : world_.running_by_class()) steps.insert(priority + 1);
+    } else {
+      for (const ClusterId cluster : world_.fleet.by_name()) {
+        for (const JobSlot other : world_.active_in(cluster)) {
+          const Job& job = world_.job(other);
+          if (!job.active->stopping) steps.insert(priority_class(world_, job, policy_) + 1);
+        }
       }
     }
     for (const Reservation& r : world_.reservations()) {
       if (!r.job.is_none()) steps.insert(priority_class(world_, world_.job(r.job), policy_) + 1);
     }
     const QueueNode& queue = world_.quota[try_.job().queue];
-    const int most = policy_.rules.has(Rule::PriorityCap)
+    const int most = rules.has(Rule::PriorityCap)
                          ? std::min(queue.priority_cap, model::priority_max)
                          : model::priority_max;
     std::erase_if(steps, [&](int p) { return p <= try_.job().priority || p > most; });
     return {steps.begin(), steps.end()};
   }
 
+  /// The first step worth a look in each venue; a look at a venue is costly, a bound is cheap.
+  using WorthALook = std::set<std::pair<int, std::size_t>>;
+
+  /// Looked for with the lower steps first: most find enough room there, and fewer jobs are read.
+  WorthALook worth_a_look(const std::vector<int>& steps, OtherPriority& other) {
+    const std::vector<Venue>& venues = try_.venues().all;
+    WorthALook worth;
+    std::set<std::size_t> found;
+    std::size_t top = 0;
+    for (;; top = std::min(2 * top + 1, steps.size() - 1)) {
+      other.set(steps[top]);
+      int lowest = std::numeric_limits<int>::max();
+      for (std::size_t v = 0; v < venues.size(); ++v) {
+        const auto highest = try_.highest_needed(venues[v], lowest - 1);
+        if (!highest) continue;
+        worth.emplace(*highest + 1, v);
+        found.insert(v);
+        lowest = std::min(lowest, std::max(*highest, model::priority_min));
+      }
+      if (!found.empty() || top + 1 == steps.size()) break;
+    }
+    // The others need somebody to go who stands no lower than that.
+    for (std::size_t v = 0; v < venues.size() && top + 1 < steps.size(); ++v) {
+      if (!found.contains(v)) worth.emplace(steps[top] + 1, v);
+    }
+    return worth;
+  }
+
+  std::optional<HigherPriority> goes_on_with(int priority, OtherPriority& other,
+                                             const WorthALook& worth, int& looks) {
+    other.set(priority);
+    const Asker asker = asker_of(world_, policy_, slot_, now_);
+    if (try_.start(try_.venues(), least_, asker)) return HigherPriority{priority, 0};
+    for (const auto& [first, v] : worth) {
+      if (first > priority) break;
+      ++looks;
+      Venues one = try_.venues();
+      one.all = {try_.venues().all[v]};
+      if (const auto found = try_.victims(one))
+        return HigherPriority{priority, static_cast<int>(found->victims.size())};
+    }
+    return std::nullopt;
+  }
+
   std::optional<HigherPriority> higher_priority() {
     const std::vector<int> steps = worthwhile_priorities();
     if (steps.empty() || try_.venues().all.empty()) return std::nullopt;
     OtherPriority other(world_, slot_);
-    other.set(steps.back());
-    // The first step worth a look in each venue; a look at a venue is costly, a bound is cheap.
-    std::set<std::pair<int, std::size_t>> worth;
-    for (std::size_t v = 0; v < try_.venues().all.size(); ++v) {
-      if (const auto highest = try_.highest_needed(try_.venues().all[v]))
-        worth.emplace(*highest + 1, v);
+    try_.limit_looks(victim_pods_max);
+    const WorthALook worth = worth_a_look(steps, other);
+    int looks = 0;
+    std::size_t low = 0;
+    for (; low < steps.size() && looks < victim_looks_max; ++low) {
+      if (const auto found = goes_on_with(steps[low], other, worth, looks)) return found;
     }
-    int looks = victim_looks_max;
-    for (const int priority : steps) {
-      other.set(priority);
-      const Asker asker = asker_of(world_, policy_, slot_, now_);
-      if (try_.start(try_.venues(), least_, asker)) return HigherPriority{priority, 0};
-      for (const auto& [first, v] : worth) {
-        if (first > priority) break;
-        if (--looks < 0) return std::nullopt;
-        Venues one = try_.venues();
-        one.all.clear();
-        one.all.push_back(try_.venues().all[v]);
-        if (const auto found = try_.victims(one))
-          return HigherPriority{priority, static_cast<int>(found->victims.size())};
+    if (low == steps.size()) return std::nullopt;
+    // Whoever may go for a priority may go for a higher one: halve the rest.
+    std::optional<HigherPriority> best = goes_on_with(steps.back(), other, worth, looks);
+    for (std::size_t high = steps.size() - 1; best && low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (const auto found = goes_on_with(steps[middle], other, worth, looks)) {
+        best = found;
+        high = middle;
+      } else {
+        low = middle + 1;
       }
     }
-    return std::nullopt;
+    return best;
   }
 
   /// The queue of the job in the tree of this root.
@@ -199,6 +254,15 @@ class Inquiry {
       if (top == root) return queue;
     }
     return try_.job().queue;
+  }
+
+  /// The one of a queue's limits that is reached first.
+  QuotaBound tighter_limit(QueueId queue, ResourceId resource) const {
+    const LimitRec& limit = world_.quota[queue].limits[resource.index()];
+    if (limit.borrow == unset) return QuotaBound::Maximum;
+    const std::int64_t borrowed = limit.borrow + std::max<std::int64_t>(limit.guaranteed, 0);
+    const bool maximum = limit.maximum != unset && limit.maximum <= borrowed;
+    return maximum ? QuotaBound::Maximum : QuotaBound::Borrow;
   }
 
   /// What must be raised for these charges; empty if quota is not in the way or no limit helps.
@@ -216,6 +280,7 @@ class Inquiry {
         const std::int64_t use = r < node.use.size() ? node.use[r] : 0;
         raise.amount = use + over->asked - (promised == unset ? 0 : promised);
       }
+      if (over->bound == QuotaBound::Kept) raise.bound = tighter_limit(raise.queue, raise.resource);
       const auto same = [&](const QuotaRaise& r) {
         return r.queue == raise.queue && r.resource == raise.resource && r.bound == raise.bound;
       };
@@ -314,6 +379,7 @@ class Rehearsal {
     const Venues& venues = try_.venues();
     if (venues.all.empty()) {
       answer.why = NoCluster{venues.excluded, venues.unhealthy};
+      answer.estimate = {Time::never(), Time::never(), Time::never()};
       return answer;
     }
     const JobSlot first = first_of_blocked_queue();
@@ -324,7 +390,9 @@ class Rehearsal {
       return answer;
     }
     answer.ends = try_.when_job_ends();
-    if (answer.ends) {
+    if (std::holds_alternative<OverQuota>(answer.why) && !quota_could_do()) {
+      answer.estimate = {Time::never(), Time::never(), Time::never()};
+    } else if (answer.ends) {
       answer.estimate.expected = std::max(answer.estimate.expected, answer.ends->time);
       answer.estimate.high = std::max(answer.estimate.high, answer.ends->time);
     }
@@ -332,6 +400,13 @@ class Rehearsal {
   }
 
  private:
+  bool quota_could_do() const {
+    const auto& least = try_.venues().least;
+    return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
+      return allowed_alone(world_, try_.job(), charges, policy_.rules);
+    });
+  }
+
   /// The job that nothing passes in its fifo queue, if it would stand behind it.
   JobSlot first_of_blocked_queue() const {
     const auto& lines = world_.lines_of(try_.job().queue);

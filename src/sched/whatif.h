@@ -85,10 +85,13 @@ struct ClusterBack {
   ClusterId cluster;
   model::Health health = model::Health::Unreachable;
 };
+/// No change: others were not tried to the end, because that would have kept the engine from its
+/// work for too long. A higher priority may help.
+struct CutShort {};
 
 using Counterfactual =
     std::variant<FewerPods, OtherCluster, OtherGpuType, HigherPriority, MoreQuota, WhenJobEnds,
-                 ShorterRunLimit, NodesUnavailable, ClusterBack>;
+                 ShorterRunLimit, NodesUnavailable, ClusterBack, CutShort>;
 
 /// Everything found for one job, in the order of the types above. Empty for a job that is not
 /// waiting for room or quota: its verdict says what it waits for.

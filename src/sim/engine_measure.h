@@ -44,13 +44,13 @@ struct EventMeasure {
   double whole_max_us = 0;
 };
 
-/// Saying no: from the submit to the plan that has the verdict, over several gangs that fit
-/// nowhere.
+/// Saying no: from the submit to the plan that has the verdict, over several gangs.
 struct NoMeasure {
   double worst_ms = 0;
   double median_ms = 0;
   double new_label_ms = 0;         // a gang that asks for a label nobody asked for before
   double counterfactuals_ms = -1;  // below 0: not measured
+  int started = 0;                 // gangs that found room after all: not measured
   std::string wrong;               // a gang that got another verdict than it should, if any
 };
 
@@ -67,7 +67,11 @@ class EngineRun {
   FillMeasure fill();
   /// A random running job ends, again and again.
   EventMeasure end_jobs(std::int64_t events, Prng& prng);
+  /// To gangs that fit nowhere, even if the fleet were empty.
   NoMeasure say_no();
+  /// To gangs that would fit if the fleet were empty: victims, quota and the calendar are looked
+  /// at.
+  NoMeasure say_not_now();
 
   sched::World& world() { return world_; }
   const sched::Agenda& agenda() const { return agenda_; }
@@ -94,6 +98,7 @@ class EngineRun {
   model::EventBody next_end(Prng& prng);
   Attempt take_running(std::size_t index);
   double ask(const model::JobSpec& spec, sched::Why& why);
+  NoMeasure say_no_to(const std::vector<model::JobSpec>& jobs, bool (*expected)(const sched::Why&));
 
   const FleetGenerator& generator_;
   sched::Policy policy_;

@@ -77,6 +77,55 @@ TEST(ReadKueue, TheQuotaOfAllQueuesIsAnAmount) {
             "t:5: nominalQuota: too much over all queues");
 }
 
+TEST(ReadKueue, AnUnknownKeyIsRefusedWithTheNearestKnownOne) {
+  const auto wrong = [](const std::string& old, const std::string& now) {
+    const auto w = read_kueue(with(tiny, old, now), "t");
+    return w ? std::string("read") : w.error().message;
+  };
+  EXPECT_EQ(wrong("borrowingLimit", "borowingLimit"),
+            "t:8: `borowingLimit` is not known; did you mean `borrowingLimit`?");
+  EXPECT_EQ(wrong("cohorts:", "colour: red\ncohorts:"), "t:1: `colour` is not known");
+  EXPECT_EQ(wrong("priority: 50", "prioritySet: 50\n        priority: 50"),
+            "t:15: `prioritySet` is not known; did you mean `priority`?");
+  EXPECT_EQ(wrong("request: 1", "request: 1\n        devices: 2"),
+            "t:17: devices: devices of DRA are not simulated; leave them out");
+  EXPECT_EQ(wrong("borrowingLimit: 5", "reclaimWithinCohort: Any"), "read");
+  EXPECT_EQ(wrong("borrowingLimit: 5", "reclaimWithinCohort: Never"),
+            "t:8: reclaimWithinCohort: 'Never' cannot be simulated; Muster does what Any says");
+}
+
+constexpr const char* racks = R"(topology:
+  name: racks
+  levels:
+  - {name: block, count: 2, nodeLabel: t/block}
+  - {name: rack, count: 2, nodeLabel: t/rack}
+  - {name: node, count: 3, nodeLabel: kubernetes.io/hostname, capacity: {cpu: 8, memory: 16Gi}}
+resourceFlavor: {name: f, nodeLabel: group, topologyName: racks}
+)";
+
+TEST(ReadKueue, LevelsOfATopologyAreNodesAndItsWorkloadsGangs) {
+  const std::string gang =
+      with(tiny, "request: 1",
+           "request: 1\n        podCount: 4\n        tasConstraint: preferred\n"
+           "        tasLevel: t/rack");
+  const auto w = read_kueue(std::string(racks) + gang, "t");
+  ASSERT_TRUE(w) << w.error().message;
+  ASSERT_EQ(w->machines.size(), 12u);
+  const model::NodeSpec& last = w->machines.back().node;
+  EXPECT_EQ(last.name, "block-1.rack-1.node-2");
+  EXPECT_EQ(last.labels.at("t/rack"), "block-1.rack-1");
+  EXPECT_EQ(last.allocatable.cpu.v, 8'000);
+  EXPECT_EQ(last.allocatable.memory.v, std::int64_t{16} << 30);
+  EXPECT_EQ(w->jobs.at(0).spec.gang.sets.at(0).count, 4);
+  EXPECT_EQ(w->jobs.at(0).spec.gang.topology, (model::TopologyDomain{"t/rack", false}));
+  EXPECT_THAT(read_kueue(gang, "t").error().message, HasSubstr("tasLevel: 't/rack' is no"));
+  const std::string balanced = with(gang, "preferred", "balanced");
+  EXPECT_THAT(read_kueue(racks + balanced, "t").error().message,
+              HasSubstr("tasConstraint: 'balanced' cannot be simulated"));
+  const std::string many = with(racks, "count: 3", "count: 1000000000");
+  EXPECT_THAT(read_kueue(many + gang, "t").error().message, HasSubstr("more than 100000 nodes"));
+}
+
 TEST(ReadKueue, ANameStandsForOneQueueOrWorkload) {
   const std::string twice = R"(- className: co
   count: 1

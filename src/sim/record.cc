@@ -52,7 +52,10 @@ void Record::ended(std::size_t run, End how, Time now) {
   Counts& counts = counts_[runs_[run].job];
   --counts.alive;
   --alive_;
-  if (how == End::Succeeded || how == End::Failed) ++counts.finishes;
+  if (how == End::Succeeded || how == End::Failed) {
+    ++counts.finishes;
+    last_finish_ = now;
+  }
   if (how == End::Succeeded) ++counts.successes;
 }
 

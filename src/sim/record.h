@@ -44,6 +44,8 @@ class Record {
   int successes(std::size_t job) const { return counts_[job].successes; }
   const std::vector<Run>& runs() const { return runs_; }
   std::size_t alive() const { return alive_; }
+  /// When an attempt last ended by itself.
+  Time last_finish() const { return last_finish_; }
 
   /// The first rule that was broken; empty while none was.
   const std::string& violation() const { return violation_; }
@@ -62,6 +64,7 @@ class Record {
   std::vector<Counts> counts_;
   std::vector<Run> runs_;
   std::size_t alive_ = 0;
+  Time last_finish_;
   std::string violation_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/host_port.h"
 
 namespace muster::sim {
 namespace {
@@ -45,6 +46,24 @@ model::LabelSelector selector(std::string_view key, std::string_view value) {
   return {{{std::string(key), std::string(value)}}, {}};
 }
 
+/// "80" or "53/UDP".
+std::vector<int> read_ports(Args& args) {
+  std::vector<int> ports;
+  for (const auto& text : args.list("ports")) {
+    const std::size_t slash = text.find('/');
+    const auto number = parse_int(text.substr(0, slash), "ports", 1, 65535);
+    const auto protocol =
+        model::parse_protocol(slash == std::string::npos ? "" : text.substr(slash + 1));
+    if (!number)
+      args.fail(number.error().message);
+    else if (!protocol)
+      args.fail("ports: write 80, 53/UDP or 53/SCTP");
+    else
+      ports.push_back(model::host_port(static_cast<int>(*number), *protocol));
+  }
+  return ports;
+}
+
 void read_relations(Args& args, model::PodShape& pod) {
   for (const auto& [key, value] : args.named("near")) {
     const auto parts = split(value, ':');
@@ -77,13 +96,7 @@ void read_relations(Args& args, model::PodShape& pod) {
     spread.required = parts.size() < 4 || parts[3] != "soft";
     pod.spread.push_back(spread);
   }
-  for (const auto& port : args.list("ports")) {
-    const auto parsed = parse_int(port, "ports", 1, 65535);
-    if (!parsed)
-      args.fail(parsed.error().message);
-    else
-      pod.host_ports.push_back(static_cast<int>(*parsed));
-  }
+  pod.host_ports = read_ports(args);
 }
 
 void read_gpu(Args& args, model::GpuAsk& gpu) {
@@ -125,14 +138,19 @@ void read_pod(Args& args, model::PodShape& pod) {
   if (!term.expressions.empty() || !term.fields.empty()) pod.required_affinity.push_back(term);
   for (const auto& [weight, value] : args.named("prefer")) {
     const auto parsed = parse_int(weight, "prefer", 1, 100);
-    const std::size_t colon = value.find(':');
-    if (!parsed || colon == std::string::npos) {
-      args.fail("prefer: write prefer:WEIGHT=KEY:Op:VALUE");
-      continue;
+    model::PreferredTerm preferred;
+    for (const std::string_view part : split(value, '+')) {
+      const std::size_t colon = part.find(':');
+      if (!parsed || colon == std::string_view::npos) {
+        args.fail("prefer: write prefer:WEIGHT=KEY:Op:VALUE, with more of them after a +");
+        break;
+      }
+      const std::string key(part.substr(0, colon));
+      auto& into = key == "metadata.name" ? preferred.term.fields : preferred.term.expressions;
+      into.push_back(requirement(args, key, part.substr(colon + 1)));
     }
-    pod.preferred_affinity.push_back(
-        {static_cast<int>(*parsed),
-         {{requirement(args, value.substr(0, colon), value.substr(colon + 1))}, {}}});
+    if (parsed) preferred.weight = static_cast<int>(*parsed);
+    pod.preferred_affinity.push_back(std::move(preferred));
   }
   for (const auto& [key, value] : args.named("tolerate"))
     pod.tolerations.push_back(toleration(key, value));
@@ -234,13 +252,7 @@ model::ForeignPod read_foreign(Args& args) {
   pod.requests.memory.v = args.quantity("mem", 0, Scale::Whole);
   pod.gpus = static_cast<int>(args.number("gpu", 0, 0, 16));
   for (const auto& [key, value] : args.named("label")) pod.labels[key] = value;
-  for (const auto& port : args.list("ports")) {
-    const auto parsed = parse_int(port, "ports", 1, 65535);
-    if (!parsed)
-      args.fail(parsed.error().message);
-    else
-      pod.host_ports.push_back(static_cast<int>(*parsed));
-  }
+  pod.host_ports = read_ports(args);
   return pod;
 }
 

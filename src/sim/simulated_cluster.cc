@@ -132,6 +132,15 @@ void SimulatedCluster::started(const ports::Attempt& attempt) {
   if (!group.quiet) say_state(attempt, group);
   group.quiet = false;
   s_.timeline.after(s_.record.job(attempt.job).run_time, [this, attempt] { finished(attempt); });
+  if (s_.record.job(attempt.job).checkpoint.ms > 0) checkpoint_later(attempt);
+}
+
+void SimulatedCluster::checkpoint_later(const ports::Attempt& attempt) {
+  s_.timeline.after(s_.record.job(attempt.job).checkpoint, [this, attempt] {
+    if (groups_.at(attempt).phase != Phase::Running) return;
+    say(model::Checkpointed{attempt.job});
+    checkpoint_later(attempt);
+  });
 }
 
 void SimulatedCluster::finished(const ports::Attempt& attempt) {
@@ -213,6 +222,14 @@ void SimulatedCluster::node_down(const std::string& node) {
 void SimulatedCluster::node_up(const std::string& node) {
   hosts_.at(node).up = true;
   say(model::NodeSeen{name_, hosts_.at(node).spec});
+}
+
+void SimulatedCluster::set_cordoned(const std::string& node, bool cordoned) {
+  Host& host = hosts_.at(node);
+  host.spec.cordoned = cordoned;
+  model::NodeSpec seen = host.spec;
+  seen.ready = seen.ready && host.up;
+  say(model::NodeSeen{name_, seen});
 }
 
 // ----------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ class SimulatedCluster : public ports::Cluster {
   // ---- what the simulation does to it
   void node_down(const std::string& node);
   void node_up(const std::string& node);
+  void set_cordoned(const std::string& node, bool cordoned);
   void set_reachable(bool reachable);
   bool reachable() const { return reachable_; }
   /// Says health, nodes and the state of everything that changed lately again.
@@ -73,6 +74,7 @@ class SimulatedCluster : public ports::Cluster {
   void remove(const ports::Attempt& attempt);
   void started(const ports::Attempt& attempt);
   void finished(const ports::Attempt& attempt);
+  void checkpoint_later(const ports::Attempt& attempt);
   void over(const ports::Attempt& attempt, Group& group, End how, model::EventBody outcome);
   void occupy(const ports::Attempt& attempt, const Group& group, int sign);
   void check_room(const ports::Attempt& attempt, const Host& host);

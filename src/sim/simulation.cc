@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t inbox_capacity = 100'000;
 constexpr std::size_t moments_most = 200;
+constexpr Duration idle_most = minutes(10);  // in which no job ends although all is well
 
 std::string moment_time(Time t) {
   const std::int64_t s = t.ms / 1000;
@@ -45,7 +46,10 @@ class Simulation {
                                        options.faults ? &faults_ : nullptr}));
     }
     last_submit_ = workload.jobs.empty() ? Time{0} : workload.jobs.back().submit;
-    limit_ = limit();
+    quiet_from_ = quiet_from();
+    for (const Incident& incident : workload.incidents)
+      incidents_end_ = std::max(incidents_end_, incident.at + incident.lasts + minutes(1));
+    for (const SimJob& job : workload.jobs) longest_ = std::max(longest_, job.run_time);
   }
 
   Outcome run() {
@@ -58,7 +62,7 @@ class Simulation {
     while (outcome_.violation.empty() && !done()) {
       const Time look = clock_.when(next_look_);
       const Time next = std::min(timeline_.next(), std::max(look, timeline_.now()));
-      if (next.is_never() || next > limit_) {
+      if (next.is_never() || next > limit()) {
         stuck(next.is_never());
         break;
       }
@@ -152,32 +156,70 @@ class Simulation {
     if (const auto* e = std::get_if<model::JobCancelled>(&body)) return "cancel " + e->job;
     if (const auto* e = std::get_if<model::JobHeld>(&body)) return "hold " + e->job;
     if (const auto* e = std::get_if<model::JobReleased>(&body)) return "release " + e->job;
+    if (const auto* e = std::get_if<model::ClusterSet>(&body))
+      return fmt::format("admission {} {}", e->spec.name, static_cast<int>(e->spec.admission));
     return {};
   }
 
   void schedule_incidents() {
     for (const Incident& incident : workload_.incidents) {
-      timeline_.at(incident.at, [this, &incident] {
-        SimulatedCluster& cluster = cluster_named(incident.cluster);
-        if (incident.node.empty()) {
-          tell(fmt::format("cluster {} is cut off for {}", incident.cluster,
-                           to_text(incident.lasts)));
-          cluster.set_reachable(false);
-        } else {
-          tell(fmt::format("node {} of {} fails, back in {}", incident.node, incident.cluster,
-                           to_text(incident.lasts)));
-          cluster.node_down(incident.node);
-        }
-      });
-      timeline_.at(incident.at + incident.lasts, [this, &incident] {
-        SimulatedCluster& cluster = cluster_named(incident.cluster);
-        if (incident.node.empty()) {
-          cluster.set_reachable(true);
-        } else {
-          cluster.node_up(incident.node);
-        }
-      });
+      timeline_.at(incident.at, [this, &incident] { begin(incident); });
+      timeline_.at(incident.at + incident.lasts, [this, &incident] { end(incident); });
     }
+  }
+
+  void begin(const Incident& incident) {
+    SimulatedCluster& cluster = cluster_named(incident.cluster);
+    const std::string lasts = to_text(incident.lasts);
+    if (incident.kind == Trouble::Cordon && !incident.node.empty()) {
+      tell(fmt::format("node {} of {} is cordoned for {}", incident.node, incident.cluster, lasts));
+      cluster.set_cordoned(incident.node, true);
+    } else if (incident.kind != Trouble::Failure) {
+      const bool drains = incident.kind == Trouble::Drain;
+      tell(fmt::format("cluster {} is {} for {}", incident.cluster, drains ? "drained" : "cordoned",
+                       lasts));
+      ask(admission(incident, drains ? model::Admission::Draining : model::Admission::Cordoned));
+    } else if (incident.node.empty()) {
+      tell(fmt::format("cluster {} is cut off for {}", incident.cluster, lasts));
+      cluster.set_reachable(false);
+    } else {
+      tell(fmt::format("node {} of {} fails, back in {}", incident.node, incident.cluster, lasts));
+      cluster.node_down(incident.node);
+    }
+  }
+
+  void end(const Incident& incident) {
+    SimulatedCluster& cluster = cluster_named(incident.cluster);
+    if (incident.kind == Trouble::Cordon && !incident.node.empty()) {
+      cluster.set_cordoned(incident.node, false);
+    } else if (incident.kind != Trouble::Failure) {
+      open_again(incident);
+    } else if (incident.node.empty()) {
+      cluster.set_reachable(true);
+    } else {
+      cluster.node_up(incident.node);
+    }
+  }
+
+  model::ClusterSet admission(const Incident& incident, model::Admission admission) const {
+    for (const model::ClusterSpec& spec : workload_.clusters) {
+      if (spec.name != incident.cluster) continue;
+      model::ClusterSet set{spec};
+      set.spec.admission = admission;
+      return set;
+    }
+    MUSTER_CHECK(false, "no cluster {}", incident.cluster);
+    return {};
+  }
+
+  /// As release(): not before it is known that the cluster was closed.
+  void open_again(const Incident& incident) {
+    for (const auto closed : {model::Admission::Cordoned, model::Admission::Draining}) {
+      if (!unanswered_.contains(request_key(admission(incident, closed)))) continue;
+      timeline_.after(seconds(1), [this, &incident] { open_again(incident); });
+      return;
+    }
+    ask(admission(incident, model::Admission::Open));
   }
 
   SimulatedCluster& cluster_named(const std::string& name) {
@@ -326,6 +368,7 @@ class Simulation {
         break;
       case model::StopWhy::RunLimit:
         ++outcome_.decisions["run limit"];
+        last_cut_ = timeline_.now();
         break;
       case model::StopWhy::ClusterLost:
         ++outcome_.decisions["cluster lost"];
@@ -363,17 +406,29 @@ class Simulation {
   bool done() {
     if (!loop_ || accepted_.size() < workload_.jobs.size() || !unanswered_.empty()) return false;
     if (options_.faults && timeline_.now() < faults_end() + minutes(5)) return false;
+    if (timeline_.now() < incidents_end_) return false;
     if (record_.alive() > 0 || inbox_.size() > 0) return false;
     return loop_->world().orphans().empty() && ended_jobs() == workload_.jobs.size();
   }
 
-  /// All jobs one after the other, three times over, is more than any sane schedule takes.
+  /// From when on nothing from outside changes what jobs may do.
+  Time quiet_from() const {
+    Time quiet = options_.faults ? faults_end() : last_submit_;
+    for (const Incident& incident : workload_.incidents)
+      quiet = std::max(quiet, incident.at + incident.lasts);
+    for (const SimJob& job : workload_.jobs) {
+      quiet = std::max(quiet, job.spec.start_after);
+      if (!job.release.is_never()) quiet = std::max(quiet, job.release);
+    }
+    return quiet;
+  }
+
+  /// Every job can run, so once it is quiet some job ends within the longest run time, again and
+  /// again, until all have ended. Starts and stops in between take a moment.
   Time limit() const {
-    const Time most{Time::never().ms / 2};
-    Time end = faults_end() + hours(2);
-    for (const SimJob& job : workload_.jobs)
-      end = std::min(most, end + Duration{(job.run_time.ms + 60'000) * (job.failures + 1) * 3});
-    return end;
+    return std::min(
+        Time{Time::never().ms / 2},
+        std::max({quiet_from_, record_.last_finish(), last_cut_}) + longest_ + idle_most);
   }
 
   void stuck(bool nothing_left) {
@@ -425,7 +480,10 @@ class Simulation {
   int processes_ = 0;  // started so far
   Time next_look_;
   Time last_submit_;
-  Time limit_;
+  Time quiet_from_;
+  Time incidents_end_;
+  Time last_cut_;        // when a job was last ended by its run-time limit
+  Duration longest_{0};  // run time of a job
   std::map<std::string, model::EventBody> unanswered_;  // requests, by request_key
   std::set<std::string> accepted_;
   std::size_t submitted_ = 0;

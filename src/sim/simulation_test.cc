@@ -9,9 +9,12 @@
 namespace muster::sim {
 namespace {
 
+/// Of tests: the world is checked after every step.
+const SimulateOptions every_step{.check_every = 1, .progress = {}};
+
 TEST(Simulation, EveryJobOfTheDemoSucceeds) {
   const Workload w = demo_workload({1, 60, hours(2)});
-  const Outcome o = simulate(w, {});
+  const Outcome o = simulate(w, every_step);
   EXPECT_EQ(o.violation, "");
   EXPECT_EQ(o.states.at("Succeeded"), w.jobs.size());
   EXPECT_EQ(o.states.size(), 1u);
@@ -31,22 +34,39 @@ TEST(Simulation, ASeedGivesTheSameHistoryTwiceAndAnotherSeedAnother) {
 TEST(Simulation, AnIncidentIsToldAndSurvived) {
   Workload w = demo_workload({2, 30, hours(1)});
   w.incidents = {{Time{0} + minutes(10), minutes(20), "oslo", ""}};
-  const Outcome o = simulate(w, {});
+  const Outcome o = simulate(w, every_step);
   EXPECT_EQ(o.violation, "");
   ASSERT_FALSE(o.moments.empty());
   EXPECT_THAT(o.moments.front().what, testing::HasSubstr("oslo is cut off"));
+}
+
+TEST(Simulation, CordonsAndDrainsAreToldAndSurvived) {
+  Workload w = demo_workload({2, 30, hours(1)});
+  w.incidents = {{Time{0} + minutes(5), minutes(20), "berlin", "berlin-1", Trouble::Cordon},
+                 {Time{0} + minutes(10), minutes(20), "oslo", "", Trouble::Drain}};
+  const Outcome o = simulate(w, every_step);
+  EXPECT_EQ(o.violation, "");
+  EXPECT_GT(o.decisions.at("drained"), 0u);
+  ASSERT_GE(o.moments.size(), 2u);
+  EXPECT_EQ(o.moments[0].what, "node berlin-1 of berlin is cordoned for 20m");
+  EXPECT_EQ(o.moments[1].what, "cluster oslo is drained for 20m");
+}
+
+TEST(Simulation, RandomWorkloadsHoldAfterEveryStepWithoutFaultsToo) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    EXPECT_EQ(simulate(random_workload({seed, 40, minutes(40)}), every_step).violation, "") << seed;
 }
 
 TEST(Simulation, AJobNothingCanHoldIsALivenessFailure) {
   Workload w = demo_workload({1, 3, hours(1)});
   w.incidents.clear();
   w.jobs.front().spec.gang.sets.front().count = 1000;
-  EXPECT_THAT(simulate(w, {}).violation, testing::HasSubstr("liveness"));
+  EXPECT_THAT(simulate(w, every_step).violation, testing::HasSubstr("liveness"));
 }
 
 TEST(Summary, CountsFromTheClustersRecord) {
   const Workload w = demo_workload({1, 60, hours(2)});
-  const Summary s = summarize(w, simulate(w, {}));
+  const Summary s = summarize(w, simulate(w, every_step));
   EXPECT_EQ(s.jobs, 61u);
   EXPECT_EQ(s.waits.size(), 61u);
   EXPECT_EQ(s.queues.size(), 3u);
@@ -57,7 +77,7 @@ TEST(Summary, CountsFromTheClustersRecord) {
 
 TEST(Report, NeedsNothingFromOutside) {
   const Workload w = demo_workload({1, 40, hours(1)});
-  const std::string html = html_report(w, simulate(w, {}), 1);
+  const std::string html = html_report(w, simulate(w, every_step), 1);
   for (const char* part : {"GPUs in use", "Who uses the fleet", "Waiting time", "The largest gangs",
                            "Were the estimates right?"}) {
     EXPECT_THAT(html, testing::HasSubstr(part));

@@ -25,6 +25,7 @@ struct SimJob {
   Time cancel = Time::never();
   Time hold = Time::never();  // and stopped, if it runs
   Time release = Time::never();
+  Duration checkpoint{0};  // it saves its work this often; 0: never
 };
 
 struct Machine {
@@ -32,13 +33,17 @@ struct Machine {
   model::NodeSpec node;
 };
 
-/// Something that happens to the fleet at a known time. An empty node means the whole cluster is
-/// cut off.
+/// Failure: a node fails, or the whole cluster is cut off. Cordon: takes no more jobs. Drain (of a
+/// cluster): nor keeps those it has.
+enum class Trouble { Failure, Cordon, Drain };
+
+/// Something that happens to the fleet at a known time. An empty node means the whole cluster.
 struct Incident {
   Time at;
   Duration lasts;
   std::string cluster;
   std::string node;
+  Trouble kind = Trouble::Failure;
 };
 
 /// How quick the simulated clusters are.

@@ -203,6 +203,7 @@ struct ChangeLine {
   std::string operator()(const ClusterBack& c) const {
     return fmt::format("cluster-back {} {}", cluster_name(world, c.cluster), health_text(c.health));
   }
+  std::string operator()(const CutShort&) const { return "cut-short"; }
 };
 
 // ----------------------------------------------------------------------------------------------
@@ -328,6 +329,9 @@ struct ChangeSentence {
   std::string operator()(const ClusterBack& c) const {
     return fmt::format("would start now in cluster {}, but that is {}",
                        cluster_name(world, c.cluster), health_text(c.health));
+  }
+  std::string operator()(const CutShort&) const {
+    return "may start with a higher priority: too many running jobs to try that out";
   }
 };
 

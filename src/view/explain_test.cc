@@ -110,6 +110,7 @@ TEST_F(Explain, EveryCounterfactualHasALine) {
   EXPECT_EQ(line(ShorterRunLimit{minutes(20), a}), "run-limit 20m cluster=a");
   EXPECT_EQ(line(NodesUnavailable{2, a, {}}), "nodes-unavailable 2 cluster=a");
   EXPECT_EQ(line(ClusterBack{b, model::Health::Cordoned}), "cluster-back b cordoned");
+  EXPECT_EQ(line(CutShort{}), "cut-short");
 }
 
 TEST_F(Explain, EveryCounterfactualIsASentence) {

@@ -173,6 +173,7 @@ struct ChangeFields {
     out["cluster"] = cluster_value(world, c.cluster);
     out["health"] = health_text(c.health);
   }
+  void operator()(const CutShort&) const {}
 };
 
 json::object change_object(const World& world, const Counterfactual& change, Time now) {

@@ -31,16 +31,17 @@ struct Features {
         priorities(draw.chance(70)),
         times(draw.chance(60)),
         dependencies(draw.chance(20)),
-        relations(draw.chance(15)),
+        relations(draw.chance(25)),
         nodes(draw.chance(50)),
         clusters(draw.chance(40)),
         requeues(draw.chance(40)),
         extended(draw.chance(15)),
         cpu_only(draw.chance(20)),
-        changes(draw.chance(30)) {}
+        changes(draw.chance(30)),
+        volumes(draw.chance(15)) {}
   bool shares, elastic, sets, labels, taints, topology, foreign, pools, trees, limits, strategies,
       priorities, times, dependencies, relations, nodes, clusters, requeues, extended, cpu_only,
-      changes;
+      changes, volumes;
 };
 
 class Writer {
@@ -112,6 +113,10 @@ class Writer {
       line += fmt::format(" label:zone={}", pick({"x", "y"}));
       line += fmt::format(" label:rack={}", pick({"r1", "r2", "r3"}));
     }
+    if (with_.relations && !with_.labels && chance(80))
+      line += fmt::format(" label:rack={}", pick({"r1", "r2"}));
+    if (with_.volumes && chance(80))
+      line += fmt::format(" label:topology.kubernetes.io/zone={}", pick({"x", "y"}));
     if (with_.taints && chance(40)) line += " taint:dedicated=team:NoSchedule";
     if (with_.extended && chance(60)) line += fmt::format(" ext:nic={}", between(1, 4));
     return line;
@@ -140,6 +145,8 @@ class Writer {
       line += fmt::format(" guaranteed:{}={}", resource, guaranteed);
       if (chance(40)) line += fmt::format(" lend:{}={}", resource, between(0, guaranteed));
       if (chance(30)) line += fmt::format(" borrow:{}={}", resource, between(0, 4));
+    } else if (chance(15)) {
+      line += fmt::format(" borrow:{}={}", resource, between(0, 6));
     }
     if (chance(30)) line += fmt::format(" max:{}={}", resource, between(0, 10));
     return line;
@@ -208,11 +215,20 @@ class Writer {
     if (with_.labels && chance(10)) line += " need:rack=NotIn:r2";
     if (with_.taints && chance(40)) line += " tolerate:dedicated=*";
     if (with_.extended && chance(40)) line += fmt::format(" ext:nic={}", between(1, 3));
-    if (with_.relations && chance(60)) {
-      line += " label:app=web " +
-              std::string(pick({"away:rack=app:web", "near:rack=app:web", "spread:rack=1:app:web",
-                                "ports=80", "away:kubernetes.io/hostname=app:web"}));
-    }
+    if (with_.labels && chance(5)) line += " prefer:20=metadata.name:In:n1+zone:In:x";
+    if (with_.volumes && chance(30)) line += fmt::format(" zones={}", pick({"x", "y", "x,y"}));
+    if (with_.relations && chance(70)) line += neighbours();
+    return line;
+  }
+
+  std::string neighbours() {
+    std::string line = fmt::format(" label:app={}", pick({"web", "web", "db"}));
+    line += " " + std::string(pick({"away:rack=app:web", "near:rack=app:web", "near:rack=app:db",
+                                    "spread:rack=1:app:web", "spread:rack=2:app:db",
+                                    "away:kubernetes.io/hostname=app:web",
+                                    "away:kubernetes.io/hostname=app:db"}));
+    if (chance(20)) line += " spread:kubernetes.io/hostname=1:app:web:soft";
+    if (chance(30)) line += fmt::format(" ports={}", pick({"80", "80/UDP", "80,81"}));
     return line;
   }
 
@@ -252,8 +268,12 @@ class Writer {
       if (chance(30)) {
         add(fmt::format("foreign-gone {} f{}", one_of(clusters_), between(1, 4)));
       } else {
-        add(fmt::format("foreign {} f{} gpu={} cpu={}", one_of(nodes_), between(1, 4),
-                        between(0, 4), between(0, 3)));
+        std::string line = fmt::format("foreign {} f{} gpu={} cpu={}", one_of(nodes_),
+                                       between(1, 4), between(0, 4), between(0, 3));
+        if (with_.relations && chance(60))
+          line += fmt::format(" label:app={}", pick({"web", "db"}));
+        if (with_.relations && chance(30)) line += fmt::format(" ports={}", pick({"80", "81"}));
+        add(line);
       }
     } else if (with_.nodes && chance(70)) {
       add(fmt::format("{} {}",

@@ -115,9 +115,10 @@ TEST_P(Incremental, PlansDecideAsIfEverythingWereLookedAt) {
   }
 }
 
-// Fleets with guarantees differ still now and then: in the order in which reservations are remade.
 INSTANTIATE_TEST_SUITE_P(Fleets, Incremental,
-                         testing::Values(Case{"Empty", 0, 0, 2}, Case{"Used", 50, 0, 4}),
+                         testing::Values(Case{"Empty", 0, 0, 2}, Case{"Used", 50, 0, 4},
+                                         Case{"Guaranteed", 50, 60, 6},
+                                         Case{"GuaranteedEmpty", 0, 40, 8}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "tests/properties/neighbours.h"
+
 namespace muster::properties {
 namespace {
 
@@ -37,6 +39,11 @@ std::string wrong_node(const model::PodShape& pod, const model::PoolSpec* pool,
       std::none_of(pod.required_affinity.begin(), pod.required_affinity.end(),
                    [&](const auto& term) { return model::matches(term, node.labels, node.name); }))
     return "does not match the affinity";
+  if (!pod.volume_zones.empty()) {
+    const auto zone = node.labels.find("topology.kubernetes.io/zone");
+    if (zone == node.labels.end() || !has(pod.volume_zones, zone->second))
+      return "is not in a zone of its volumes";
+  }
   return "";
 }
 
@@ -57,10 +64,21 @@ std::string wrong_devices(const model::PodShape& pod, const model::PodPlace& pla
 }
 
 /// Nothing our own pod takes is below zero on its node after it was placed.
-std::string overdrawn(const sched::Node& node, const model::PodShape& pod) {
+std::string overdrawn(const World& world, const sched::Node& node, const model::PodShape& pod) {
   if (pod.requests.cpu.v > 0 && node.cpu < 0) return "has no cpu left";
   if (pod.requests.memory.v > 0 && node.memory < 0) return "has no memory left";
   if (node.pod_slots < 0) return "has too many pods";
+  for (const auto& [name, amount] : pod.requests.extended) {
+    const auto all = node.spec.allocatable.extended.find(name);
+    std::int64_t left = all == node.spec.allocatable.extended.end() ? 0 : all->second;
+    const auto take = [&](const model::Resources& requests) {
+      const auto asked = requests.extended.find(name);
+      if (asked != requests.extended.end()) left -= asked->second;
+    };
+    for (const sched::PodOn& on : node.pods) take(world.shapes.pod(on.pod).spec.requests);
+    for (const auto& [uid, foreign] : node.foreign) take(foreign.requests);
+    if (left < 0) return "has no " + name + " left";
+  }
   return "";
 }
 
@@ -91,10 +109,49 @@ std::string wrong_gang(const World& world, const sched::Job& job, const model::P
   return "";
 }
 
-std::string over_maximum(const World& world, const sched::Job& job) {
+/// What the queue and those below it are promised, do not lend and do not use.
+std::int64_t held_by(const World& world, sched::QueueId id, std::size_t r) {
+  const sched::QueueNode& q = world.quota[id];
+  std::int64_t below = 0;
+  for (const sched::QueueId child : q.children) below += held_by(world, child, r);
+  if (r >= q.limits.size()) return below;
+  const sched::LimitRec& limit = q.limits[r];
+  if (limit.guaranteed == sched::unset || limit.lend == sched::unset) return below;
+  return std::max(below, limit.guaranteed - limit.lend - q.use[r]);
+}
+
+/// What is beyond the guarantees on the way up is borrowed: within the borrow limits, and never
+/// what others do not lend.
+std::string over_borrowed(const World& world, const sched::Capacity& capacity, sched::QueueId queue,
+                          const sched::Charge& charge) {
+  const std::size_t r = charge.resource.index();
+  for (sched::QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
+    const sched::QueueNode& q = world.quota[id];
+    const sched::LimitRec limit = r < q.limits.size() ? q.limits[r] : sched::LimitRec{};
+    const std::int64_t use = r < q.use.size() ? q.use[r] : 0;
+    std::int64_t held = 0;
+    for (const sched::QueueId child : q.children) held += held_by(world, child, r);
+    if (limit.guaranteed != sched::unset && use + held <= limit.guaranteed) return "";
+    const std::int64_t own = limit.guaranteed == sched::unset ? 0 : limit.guaranteed;
+    if (limit.borrow != sched::unset && use > own + limit.borrow)
+      return fmt::format("queue {} borrows too much {}", q.name,
+                         world.quota.resource_name(charge.resource));
+    const std::int64_t total = r < capacity.size() ? capacity[r] : 0;
+    if (q.parent.is_none() && held > 0 && use + held > total)
+      return fmt::format("{} that others do not lend is used",
+                         world.quota.resource_name(charge.resource));
+  }
+  return "";
+}
+
+std::string over_quota(const World& world, const sched::Job& job, const sched::Capacity& capacity) {
   std::vector<sched::QueueId> queues = job.extra_queues;
   queues.push_back(job.queue);
   for (const sched::QueueId queue : queues) {
+    for (const sched::Charge& c : job.active->charges) {
+      if (c.amount == 0) continue;
+      if (auto wrong = over_borrowed(world, capacity, queue, c); !wrong.empty()) return wrong;
+    }
     for (sched::QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
       const sched::QueueNode& q = world.quota[id];
       for (const sched::Charge& c : job.active->charges) {
@@ -111,7 +168,8 @@ std::string over_maximum(const World& world, const sched::Job& job) {
 
 }  // namespace
 
-std::string wrong_placement(const World& world, const model::Placed& placed) {
+std::string wrong_placement(const World& world, const model::Placed& placed,
+                            const sched::Capacity& capacity) {
   const sched::Job& job = world.job(world.find_job(placed.job));
   const auto say = [&](const std::string& what) {
     return fmt::format("placement of {} in {}: {}", placed.job, placed.cluster, what);
@@ -131,11 +189,12 @@ std::string wrong_placement(const World& world, const model::Placed& placed) {
       return say("node " + place.node + " " + wrong);
     if (const auto wrong = wrong_devices(pod, place, node.spec); !wrong.empty())
       return say("node " + place.node + ": " + wrong);
-    if (const auto wrong = overdrawn(node, pod); !wrong.empty())
+    if (const auto wrong = overdrawn(world, node, pod); !wrong.empty())
       return say("node " + place.node + " " + wrong);
   }
   if (const auto wrong = wrong_gang(world, job, placed); !wrong.empty()) return say(wrong);
-  if (const auto wrong = over_maximum(world, job); !wrong.empty()) return say(wrong);
+  if (const auto wrong = wrong_neighbours(world, placed); !wrong.empty()) return say(wrong);
+  if (const auto wrong = over_quota(world, job, capacity); !wrong.empty()) return say(wrong);
   return "";
 }
 

@@ -9,7 +9,9 @@
 
 namespace muster::properties {
 
-/// Of a placement that was just applied. Empty, or what is wrong with it.
-std::string wrong_placement(const sched::World& world, const model::Placed& placed);
+/// Of a placement that was just applied. Empty, or what is wrong with it. `capacity`: what the
+/// fleet has in all.
+std::string wrong_placement(const sched::World& world, const model::Placed& placed,
+                            const sched::Capacity& capacity);
 
 }  // namespace muster::properties
