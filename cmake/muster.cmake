@@ -107,7 +107,7 @@ function(muster_app NAME)
   endif()
   add_executable(${NAME} ${SOURCES})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-  muster_configure_target(${NAME} ${ARG_LIBS})
+  muster_configure_target(${NAME})  # most of its files have no options: CLI11 would cost them more
   target_link_libraries(${NAME} PRIVATE ${ARG_ALLOCATOR})  # before all that allocate
   muster_link(${NAME} ${ARG_DEPS})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBS})

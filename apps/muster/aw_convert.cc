@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "cli/options.h"
 #include "config/node.h"
 #include "kube/yaml.h"
 #include "manifest/pod_sets.h"
@@ -94,8 +95,9 @@ void convert(const ConvertOptions& options) {
 }  // namespace
 
 void add_aw_convert(CLI::App& app) {
-  CLI::App* command = app.get_subcommand("aw")->add_subcommand(
-      "convert", "Print AppWrappers in their other version, and plain objects as AppWrappers");
+  CLI::App* command = cli::add_command(
+      *app.get_subcommand("aw"), "convert",
+      "Print AppWrappers in their other version, and plain objects as AppWrappers");
   command->footer(
       "Examples:\n"
       "  muster aw convert -f mcad.yaml --to v1beta2 | kubectl apply -f -\n"
@@ -106,13 +108,13 @@ void add_aw_convert(CLI::App& app) {
       "What\n"
       "has no counterpart is told on the standard error.");
   const auto options = std::make_shared<ConvertOptions>();
-  command->add_option("-f,--file", options->file, "YAML or JSON; -: the standard input")
+  cli::add_option(*command, "-f,--file", options->file, "YAML or JSON; -: the standard input")
       ->required();
-  command
-      ->add_option("--to", options->to,
-                   "v1beta1 or v1beta2; none: the other one, and v1beta2 of plain objects")
+  cli::add_option(*command, "--to", options->to,
+                  "v1beta1 or v1beta2; none: the other one, and v1beta2 of plain objects")
       ->check(CLI::IsMember({"v1beta1", "v1beta2"}));
-  command->add_option("-o,--output", options->format, "yaml, or json: a List if there are several")
+  cli::add_option(*command, "-o,--output", options->format,
+                  "yaml, or json: a List if there are several")
       ->check(CLI::IsMember({"yaml", "json"}))
       ->capture_default_str();
   command->callback([options] { convert(*options); });

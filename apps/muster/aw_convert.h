@@ -2,7 +2,9 @@
 // AppWrappers. Needs no server.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

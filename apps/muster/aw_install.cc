@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/appwrapper/install.h"
+#include "cli/options.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
 #include "work/wrapped/crds.h"
@@ -82,7 +83,7 @@ void run_install(const InstallOptions& options) {
 void add_aw_install(CLI::App& app) {
   CLI::App* aw = app.get_subcommand("aw");
   CLI::App* command =
-      aw->add_subcommand("install", "Put the definitions of AppWrapper into a cluster");
+      cli::add_command(*aw, "install", "Put the definitions of AppWrapper into a cluster");
   command->footer(
       "Examples:\n"
       "  muster aw install --context hub\n"
@@ -90,16 +91,16 @@ void add_aw_install(CLI::App& app) {
       "\n"
       "Definitions that MCAD or its successor left are taken over; their objects stay.");
   const auto options = std::make_shared<InstallOptions>();
-  command->add_option("--kubeconfig", options->kubeconfig,
-                      "file; none: as kubectl finds it, KUBECONFIG or ~/.kube/config");
-  command->add_option("--context", options->context, "of the file; none: its current one");
-  command->add_flag("--mcad-ibm-com", options->with_old_group,
-                    "AppWrappers of mcad.ibm.com too, for clients of MCAD before 1.35; then\n"
-                    "`kubectl get appwrapper` means those, unless the group is said");
-  command->add_flag("--creators", options->with_creators,
-                    "a policy too: an AppWrapper is refused when its creator may not create what\n"
-                    "it wraps (Kubernetes 1.30 and later; see appwrappers.creators)");
-  command->add_flag("--print", options->print, "print them as YAML instead");
+  cli::add_option(*command, "--kubeconfig", options->kubeconfig,
+                  "file; none: as kubectl finds it, KUBECONFIG or ~/.kube/config");
+  cli::add_option(*command, "--context", options->context, "of the file; none: its current one");
+  cli::add_flag(*command, "--mcad-ibm-com", options->with_old_group,
+                "AppWrappers of mcad.ibm.com too, for clients of MCAD before 1.35; then\n"
+                "`kubectl get appwrapper` means those, unless the group is said");
+  cli::add_flag(*command, "--creators", options->with_creators,
+                "a policy too: an AppWrapper is refused when its creator may not create what\n"
+                "it wraps (Kubernetes 1.30 and later; see appwrappers.creators)");
+  cli::add_flag(*command, "--print", options->print, "print them as YAML instead");
   command->callback([options] { run_install(*options); });
 }
 

@@ -1,7 +1,9 @@
 // `muster aw install`: what needs no server.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

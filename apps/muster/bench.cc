@@ -17,6 +17,7 @@
 #include "apps/muster/bench_appwrapper.h"
 #include "apps/muster/bench_kube.h"
 #include "apps/muster/bench_server.h"
+#include "cli/options.h"
 #include "sim/engine_measure.h"
 #include "sim/fleet_generator.h"
 
@@ -44,6 +45,7 @@ struct Report {
   sim::FillMeasure used;
   sim::EventMeasure event;
   sim::NoMeasure no;
+  sim::NoMeasure no_room;
   sim::DeterminismMeasure same;
   sim::MachineLimits machine;
   std::vector<GrowthPoint> growth;
@@ -104,6 +106,7 @@ void measure_empty_fleet(const Options& options, const FleetGenerator& generator
   report.event = run.end_jobs(options.events, prng);
   progress("a full fleet: saying no");
   report.no = run.say_no();
+  report.no_room = run.say_not_now();
 }
 
 void measure_used_fleet(const Options& options, const FleetGenerator& generator, Report& report) {
@@ -200,6 +203,9 @@ std::vector<Row> event_rows(const Report& r) {
       plain("  median", fmt::format("{:.3f} ms", r.no.median_ms)),
       plain("  with a label nobody asked for before", fmt::format("{:.3f} ms", r.no.new_label_ms)),
       at_most("  counterfactuals, worst", r.no.counterfactuals_ms, 10, "ms", 3),
+      at_most("no room now: verdict, worst", r.no_room.worst_ms, 1, "ms", 3),
+      plain("  median", fmt::format("{:.3f} ms", r.no_room.median_ms)),
+      at_most("  counterfactuals, worst", r.no_room.counterfactuals_ms, 10, "ms", 3),
       {"determinism: plans of 5 arrival orders equal", r.same.same ? "equal" : "differ", "equal",
        r.same.same},
   };
@@ -285,6 +291,11 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"no_verdict_new_label_ms", r.no.new_label_ms},
       {"no_counterfactuals_ms", r.no.counterfactuals_ms},
       {"no_wrong", r.no.wrong},
+      {"no_room_verdict_ms", r.no_room.worst_ms},
+      {"no_room_verdict_median_ms", r.no_room.median_ms},
+      {"no_room_counterfactuals_ms", r.no_room.counterfactuals_ms},
+      {"no_room_started", r.no_room.started},
+      {"no_room_wrong", r.no_room.wrong},
       {"deterministic", r.same.same},
       {"plan_hash", fmt::format("{:016x}", r.same.plan_hash)},
       {"shapes", r.shapes},
@@ -332,7 +343,9 @@ void run_plan(const Options& options) {
   for (Row& row : event_rows(report)) rows.push_back(std::move(row));
   for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
   print(rows);
-  if (!report.no.wrong.empty()) fmt::print("saying no: {}\n", report.no.wrong);
+  for (const sim::NoMeasure* no : {&report.no, &report.no_room}) {
+    if (!no->wrong.empty()) fmt::print("saying no: {}\n", no->wrong);
+  }
   if (!report.growth.empty()) print_growth(report.growth);
 }
 
@@ -351,28 +364,27 @@ void run_growth(const Options& options) {
 
 void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
   FleetSize& size = options->size;
-  command.add_option("--nodes", size.nodes, "Nodes of 8 GPUs")
+  cli::add_option(command, "--nodes", size.nodes, "Nodes of 8 GPUs")
       ->check(CLI::Range(4, 1'000'000))
       ->capture_default_str();
-  command.add_option("--jobs", size.jobs, "Waiting jobs")
+  cli::add_option(command, "--jobs", size.jobs, "Waiting jobs")
       ->check(CLI::Range(4, 100'000'000))
       ->capture_default_str();
-  command.add_option("--queues", size.queues, "Queues of the lowest of three levels")
+  cli::add_option(command, "--queues", size.queues, "Queues of the lowest of three levels")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--clusters", size.clusters, "Clusters")
+  cli::add_option(command, "--clusters", size.clusters, "Clusters")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command.add_option("--seed", size.seed, "Of the generated fleet")->capture_default_str();
-  command
-      .add_option("--guaranteed", size.guaranteed_percent,
+  cli::add_option(command, "--seed", size.seed, "Of the generated fleet")->capture_default_str();
+  cli::add_option(command, "--guaranteed", size.guaranteed_percent,
                   "Percent of the fleet's GPUs promised to the top queues")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  command.add_option("--growth-events", options->growth_events, "Jobs that end at each point")
+  cli::add_option(command, "--growth-events", options->growth_events, "Jobs that end at each point")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("-o,--output", options->output, "text or json")
+  cli::add_option(command, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }
@@ -381,19 +393,22 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
 
 void add_bench(CLI::App& app) {
   CLI::App* bench =
-      app.add_subcommand("bench", "What the engine and the server reach on this machine");
+      cli::add_command(app, "bench", "What the engine and the server reach on this machine");
   bench->require_subcommand(1);
   const auto options = std::make_shared<Options>();
-  CLI::App* plan = bench->add_subcommand(
-      "plan", "Filling an empty and a used fleet, single events, memory, saying no, growth");
+  CLI::App* plan = cli::add_command(
+      *bench, "plan",
+      "Filling an empty and a used fleet, single events, memory, saying no, growth");
   add_options(*plan, options);
-  plan->add_option("--events", options->events, "Jobs that end on the full fleet")
+  cli::add_option(*plan, "--events", options->events, "Jobs that end on the full fleet")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  plan->add_flag("--no-growth", options->no_growth, "Leave out the five sizes of `bench growth`");
+  cli::add_flag(*plan, "--no-growth", options->no_growth,
+                "Leave out the five sizes of `bench growth`");
   plan->callback([options] { run_plan(*options); });
-  CLI::App* growth = bench->add_subcommand(
-      "growth", "Time of one event on fleets from a quarter of --nodes and --jobs to four times");
+  CLI::App* growth = cli::add_command(
+      *bench, "growth",
+      "Time of one event on fleets from a quarter of --nodes and --jobs to four times");
   add_options(*growth, options);
   growth->callback([options] { run_growth(*options); });
   add_bench_server(*bench);

@@ -1,7 +1,9 @@
 // `muster bench`: what the engine reaches on this machine, beside what it must reach.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "apps/muster/bench_appwrapper/parts.h"
+#include "apps/muster/measuring/bench_command.h"
 
 namespace muster::app {
 namespace {
 
 void add_sizes(CLI::App& command, WrapperBenchOptions& sizes) {
   const auto size = [&](const std::string& name, int& value, int least, const std::string& help) {
-    command.add_option(name, value, help)
+    cli::add_option(command, name, value, help)
         ->check(CLI::Range(least, 1'000'000))
         ->capture_default_str();
   };
@@ -19,8 +20,7 @@ void add_sizes(CLI::App& command, WrapperBenchOptions& sizes) {
   size("--ended", sizes.ended, 1, "Followed from submit to completed, and their writes counted");
   size("--unfit", sizes.unfit, 1, "That do not fit, before one that does");
   size("--queued", sizes.queued, 1, "That wait while the server's memory is looked at");
-  command
-      .add_option("--clusters-program", sizes.clusters_program,
+  cli::add_option(command, "--clusters-program", sizes.clusters_program,
                   "Starts the control planes: clusters.py of Muster's source tree")
       ->capture_default_str();
 }

@@ -2,7 +2,9 @@
 // control planes.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

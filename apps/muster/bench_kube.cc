@@ -3,13 +3,14 @@
 #include <string>
 
 #include "apps/muster/bench_kube/parts.h"
+#include "apps/muster/measuring/bench_command.h"
 
 namespace muster::app {
 namespace {
 
 void add_sizes(CLI::App& command, KubeBenchOptions& sizes) {
   const auto size = [&](const std::string& name, int& value, int least, const std::string& help) {
-    command.add_option(name, value, help)
+    cli::add_option(command, name, value, help)
         ->check(CLI::Range(least, 1'000'000))
         ->capture_default_str();
   };
@@ -18,12 +19,13 @@ void add_sizes(CLI::App& command, KubeBenchOptions& sizes) {
   size("--gangs", sizes.gangs, 1, "Of two pods, sent to one cluster");
   size("--fleet-gangs", sizes.fleet_gangs, 3, "Of one pod, sent to three clusters");
   size("--starts", sizes.starts, 1, "Jobs started one by one in a turn");
+  add_seconds(command, "--rest-seconds", sizes.rest, "Before one more start in a turn");
   size("--informer-nodes", sizes.informer_nodes, 1, "Of the cluster that is seen first");
   size("--informer-pods", sizes.informer_pods, 1, "The same of its pods");
   size("--idle-nodes", sizes.idle_nodes, 1, "Of each of three clusters of an idle server");
+  add_seconds(command, "--settle-seconds", sizes.idle_settle, "Before that: nodes come to rest");
   add_seconds(command, "--idle-seconds", sizes.idle_length, "How long an idle server is looked at");
-  command
-      .add_option("--clusters-program", sizes.clusters_program,
+  cli::add_option(command, "--clusters-program", sizes.clusters_program,
                   "Starts the control planes: clusters.py of Muster's source tree")
       ->capture_default_str();
 }

@@ -1,7 +1,9 @@
 // `muster bench kube`: what the server reaches on real Kubernetes control planes.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

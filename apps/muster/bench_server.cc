@@ -1,18 +1,19 @@
 #include "apps/muster/bench_server.h"
 
 #include "apps/muster/bench_server/parts.h"
+#include "apps/muster/measuring/bench_command.h"
 
 namespace muster::app {
 namespace {
 
 void add_sizes(CLI::App& command, ServerBenchOptions& sizes) {
-  command.add_option("--jobs", sizes.jobs, "Waiting jobs at the restart")
+  cli::add_option(command, "--jobs", sizes.jobs, "Waiting jobs at the restart")
       ->check(CLI::Range(1'000, 100'000'000))
       ->capture_default_str();
-  command.add_option("--clients", sizes.clients, "Clients of the event stream")
+  cli::add_option(command, "--clients", sizes.clients, "Clients of the event stream")
       ->check(CLI::Range(200, 19'000))
       ->capture_default_str();
-  command.add_option("--starts", sizes.starts, "Jobs started one by one")
+  cli::add_option(command, "--starts", sizes.starts, "Jobs started one by one")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   add_seconds(command, "--seconds", sizes.length, "Length of each load");

@@ -1,7 +1,9 @@
 // `muster bench server`: a real server as users run it, beside what this machine could do at best.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "cli/options.h"
 #include "clusters/kubernetes/permissions.h"
 #include "kube/yaml.h"
 
@@ -48,8 +49,8 @@ void print_manifest(RbacOptions options) {
 }  // namespace
 
 void add_cluster_rbac(CLI::App& app) {
-  CLI::App* command = app.get_subcommand("cluster")->add_subcommand(
-      "rbac", "Print what a Kubernetes cluster has to allow");
+  CLI::App* command = cli::add_command(*app.get_subcommand("cluster"), "rbac",
+                                       "Print what a Kubernetes cluster has to allow");
   command->footer(
       "Examples:\n"
       "  muster cluster rbac --namespace muster | kubectl apply -f -\n"
@@ -60,29 +61,29 @@ void add_cluster_rbac(CLI::App& app) {
       "\n"
       "Without --user a service account is made in the namespace, which must be there.");
   const auto options = std::make_shared<RbacOptions>();
-  command->add_option("--name", options->subject.name, "of the service account and the roles")
+  cli::add_option(*command, "--name", options->subject.name, "of the service account and the roles")
       ->capture_default_str();
-  command->add_option("--namespace", options->ask.ns, "where jobs are made")->capture_default_str();
-  command
-      ->add_option("--namespaces", options->ask.namespaces,
-                   "others that pools and jobs may name; *: all there are")
+  cli::add_option(*command, "--namespace", options->ask.ns, "where jobs are made")
+      ->capture_default_str();
+  cli::add_option(*command, "--namespaces", options->ask.namespaces,
+                  "others that pools and jobs may name; *: all there are")
       ->delimiter(',');
-  command->add_option("--kinds", options->kinds, "kinds that lists of objects may have")
+  cli::add_option(*command, "--kinds", options->kinds, "kinds that lists of objects may have")
       ->delimiter(',');
-  command->add_flag("--objects", options->ask.with_objects,
-                    "lists of objects, also without further kinds");
-  command->add_option("--user", options->subject.user,
-                      "whom to allow it, as Kubernetes calls them; none: a service account");
-  command->add_flag("--hub", options->ask.with_hub,
-                    "to find kubeconfigs in Secrets, and ClusterProfiles, in the namespace");
-  command->add_flag("--appwrappers", options->ask.with_appwrappers,
-                    "to take its AppWrappers as jobs; --kinds are what they may wrap");
-  command->add_flag(
-      "--travel", options->ask.with_travel,
-      "for AppWrappers of another cluster that run here, with --appwrappers for those "
-      "of this one that run elsewhere: their namespaces, Secrets and ConfigMaps");
-  command->add_flag("--crds", options->ask.with_crds, "to install definitions of kinds");
-  command->add_option("-o,--output", options->format, "yaml, or json: one object of kind List")
+  cli::add_flag(*command, "--objects", options->ask.with_objects,
+                "lists of objects, also without further kinds");
+  cli::add_option(*command, "--user", options->subject.user,
+                  "whom to allow it, as Kubernetes calls them; none: a service account");
+  cli::add_flag(*command, "--hub", options->ask.with_hub,
+                "to find kubeconfigs in Secrets, and ClusterProfiles, in the namespace");
+  cli::add_flag(*command, "--appwrappers", options->ask.with_appwrappers,
+                "to take its AppWrappers as jobs; --kinds are what they may wrap");
+  cli::add_flag(*command, "--travel", options->ask.with_travel,
+                "for AppWrappers of another cluster that run here, with --appwrappers for those "
+                "of this one that run elsewhere: their namespaces, Secrets and ConfigMaps");
+  cli::add_flag(*command, "--crds", options->ask.with_crds, "to install definitions of kinds");
+  cli::add_option(*command, "-o,--output", options->format,
+                  "yaml, or json: one object of kind List")
       ->check(CLI::IsMember({"yaml", "json"}))
       ->capture_default_str();
   command->callback([options] { print_manifest(*options); });

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
 
+#include "cli/options.h"
 #include "config/config.h"
 #include "config/job_file.h"
 
@@ -34,6 +36,26 @@ config::Config checked(const std::string& path) {
   return std::move(result.config);
 }
 
+std::string problems_json(const config::Checked& result) {
+  boost::json::array problems;
+  for (const config::Problem& problem : result.problems)
+    problems.push_back(boost::json::object{
+        {"line", problem.line},
+        {"column", problem.column},
+        {"path", problem.path},
+        {"message", problem.message},
+        {"severity", problem.severity == config::Severity::Error ? "error" : "warning"}});
+  return boost::json::serialize(
+      boost::json::object{{"ok", result.ok()}, {"problems", std::move(problems)}});
+}
+
+/// For programs: every problem, and 1 if one is an error.
+void check_for_programs(const std::string& path) {
+  const config::Checked result = config::check(read_text(path));
+  fmt::print("{}\n", problems_json(result));
+  if (!result.ok()) throw CLI::RuntimeError(1);
+}
+
 void say_fine(const std::string& path, const config::Config& config) {
   fmt::print("{}: fine: {} clusters, {} queues, {} pools\n", path, config.clusters.size(),
              config::queue_specs(config).size(), config.pools.size() + config.fleet_pools.size());
@@ -42,26 +64,32 @@ void say_fine(const std::string& path, const config::Config& config) {
 }  // namespace
 
 void add_config(CLI::App& app) {
-  auto* group = app.add_subcommand("config", "check or show a server configuration");
-  group->require_subcommand(1);
+  auto* group = app.get_subcommand("config");
   struct Options {
     std::string file;
+    std::string output = "text";
     bool jobs = false;
   };
   const auto options = std::make_shared<Options>();
-  auto* check = group->add_subcommand("check", "print every problem with line and column");
-  check->add_option("FILE", options->file, "the YAML file")->required();
-  check->callback([options] { say_fine(options->file, checked(options->file)); });
-  auto* show = group->add_subcommand("show", "print the configuration with all its defaults");
-  show->add_option("FILE", options->file, "the YAML file; none: the defaults");
+  auto* check = cli::add_command(*group, "check", "print every problem with line and column");
+  cli::add_option(*check, "FILE", options->file, "the YAML file")->required();
+  cli::add_option(*check, "-o,--output", options->output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  check->callback([options] {
+    if (options->output == "json") return check_for_programs(options->file);
+    say_fine(options->file, checked(options->file));
+  });
+  auto* show = cli::add_command(*group, "show", "print the configuration with all its defaults");
+  cli::add_option(*show, "FILE", options->file, "the YAML file; none: the defaults");
   show->callback([options] {
     const config::Config config = options->file.empty() ? config::Config{} : checked(options->file);
     fmt::print("{}", config::to_yaml(config::without_secrets(config), true));
   });
-  auto* demo = group->add_subcommand("demo", "print the configuration of the demonstration");
+  auto* demo = cli::add_command(*group, "demo", "print the configuration of the demonstration");
   demo->callback([] { fmt::print("{}", config::demo_yaml()); });
-  auto* schema = group->add_subcommand("schema", "print the JSON Schema, for editors");
-  schema->add_flag("--jobs", options->jobs, "that of job files");
+  auto* schema = cli::add_command(*group, "schema", "print the JSON Schema, for editors");
+  cli::add_flag(*schema, "--jobs", options->jobs, "that of job files");
   schema->callback([options] {
     fmt::print("{}", options->jobs ? config::job_schema() : config::config_schema());
   });

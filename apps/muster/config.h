@@ -1,7 +1,9 @@
 // `muster config ...`: looks at a configuration without a server.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

@@ -23,9 +23,9 @@ int main(int argc, char** argv) {
   add_scenario(app);
   muster::app::add_bench(app);
   muster::app::add_pod_supervisor(app);
-  muster::app::add_config(app);
   muster::app::add_serve(app);
   muster::cli::add_commands(app);
+  muster::app::add_config(app);
   muster::app::add_cluster_rbac(app);
   muster::app::add_aw_convert(app);
   muster::app::add_aw_install(app);

@@ -2,7 +2,9 @@
 // people: it is not in the help.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

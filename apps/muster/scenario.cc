@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "sched/rules.h"
 #include "sim/scenario.h"
 
@@ -121,29 +122,30 @@ int mutate(const std::vector<std::string>& roots) {
 }  // namespace
 
 void add_scenario(CLI::App& app) {
-  auto* scenario = app.add_subcommand("scenario", "run, rewrite or mutate scenario files (.scn)");
+  auto* scenario =
+      cli::add_command(app, "scenario", "run, rewrite or mutate scenario files (.scn)");
   scenario->require_subcommand(1);
   struct Options {
     std::vector<std::string> roots = {"tests/scenarios"};
     std::string without;
   };
   const auto options = std::make_shared<Options>();
-  auto* tests = scenario->add_subcommand("test", "run scenarios and compare their output");
-  tests->add_option("PATH", options->roots, "files or folders")->capture_default_str();
-  tests->add_option("--without", options->without, "switch one rule off by name");
+  auto* tests = cli::add_command(*scenario, "test", "run scenarios and compare their output");
+  cli::add_option(*tests, "PATH", options->roots, "files or folders")->capture_default_str();
+  cli::add_option(*tests, "--without", options->without, "switch one rule off by name");
   tests->callback([options] {
     if (const int code = test(options->roots, options->without); code != 0)
       throw CLI::RuntimeError(code);
   });
   auto* rewrites =
-      scenario->add_subcommand("rewrite", "write the output as it is now into the files");
-  rewrites->add_option("PATH", options->roots, "files or folders")->capture_default_str();
+      cli::add_command(*scenario, "rewrite", "write the output as it is now into the files");
+  cli::add_option(*rewrites, "PATH", options->roots, "files or folders")->capture_default_str();
   rewrites->callback([options] {
     if (const int code = rewrite(options->roots); code != 0) throw CLI::RuntimeError(code);
   });
   auto* mutates =
-      scenario->add_subcommand("mutate", "switch each rule off in turn; a scenario must notice");
-  mutates->add_option("PATH", options->roots, "files or folders")->capture_default_str();
+      cli::add_command(*scenario, "mutate", "switch each rule off in turn; a scenario must notice");
+  cli::add_option(*mutates, "PATH", options->roots, "files or folders")->capture_default_str();
   mutates->callback([options] {
     if (const int code = mutate(options->roots); code != 0) throw CLI::RuntimeError(code);
   });

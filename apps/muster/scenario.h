@@ -1,6 +1,8 @@
 // `muster scenario test|rewrite|mutate DIR`: the language of tests, from the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 void add_scenario(CLI::App& app);

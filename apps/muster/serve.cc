@@ -19,6 +19,7 @@
 #include "apps/muster/serve/mcad_profile.h"
 #include "apps/muster/serve/server.h"
 #include "base/text.h"
+#include "cli/options.h"
 #include "config/config.h"
 #include "config/example_jobs.h"
 
@@ -193,16 +194,15 @@ int serve(const ServeOptions& options) {
 
 void add_serve(CLI::App& app) {
   const auto options = std::make_shared<ServeOptions>();
-  CLI::App* command = app.add_subcommand("serve", "run the server");
-  command->add_option("--config", options->config, "YAML file; none: SQLite in ./data");
-  command->add_option("--listen", options->listen, "address, instead of that in the file");
-  command->add_option("--data-dir", options->data_dir, "folder, instead of that in the file");
-  command->add_option("--tls-cert", options->tls_cert, "certificate chain, PEM");
-  command->add_option("--tls-key", options->tls_key, "its key, PEM");
-  command->add_flag("--demo", options->demo, "this machine and two simulated clusters");
-  command
-      ->add_option("--profile", options->profile,
-                   "mcad: in the place of the MCAD controller of the cluster in KUBECONFIG")
+  CLI::App* command = cli::add_command(app, "serve", "run the server");
+  cli::add_option(*command, "--config", options->config, "YAML file; none: SQLite in ./data");
+  cli::add_option(*command, "--listen", options->listen, "address, instead of that in the file");
+  cli::add_option(*command, "--data-dir", options->data_dir, "folder, instead of that in the file");
+  cli::add_option(*command, "--tls-cert", options->tls_cert, "certificate chain, PEM");
+  cli::add_option(*command, "--tls-key", options->tls_key, "its key, PEM");
+  cli::add_flag(*command, "--demo", options->demo, "this machine and two simulated clusters");
+  cli::add_option(*command, "--profile", options->profile,
+                  "mcad: in the place of the MCAD controller of the cluster in KUBECONFIG")
       ->check(CLI::IsMember({"mcad"}));
   options->mcad = add_mcad_flags(*command);
   command->callback([options] { std::exit(serve(*options)); });

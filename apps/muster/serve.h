@@ -1,7 +1,9 @@
 // `muster serve`: the server.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

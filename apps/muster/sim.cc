@@ -10,6 +10,7 @@
 #include <string>
 
 #include "apps/muster/sim_fgd.h"
+#include "cli/options.h"
 #include "sim/report.h"
 #include "sim/simulation.h"
 #include "sim/summary.h"
@@ -195,10 +196,10 @@ void run(const RunFlags& flags) {
 }  // namespace
 
 void add_sim(CLI::App& app) {
-  CLI::App* sim = app.add_subcommand("sim", "Run fleets that do not exist, on virtual time");
+  CLI::App* sim = cli::add_command(app, "sim", "Run fleets that do not exist, on virtual time");
   sim->require_subcommand(1);
-  CLI::App* command = sim->add_subcommand(
-      "run", "Run a workload through the real scheduler and control loop on virtual time");
+  CLI::App* command = cli::add_command(
+      *sim, "run", "Run a workload through the real scheduler and control loop on virtual time");
   command->footer(
       "Examples:\n"
       "  muster sim run                                   the demonstration\n"
@@ -208,28 +209,29 @@ void add_sim(CLI::App& app) {
       "  muster sim run openb_pod_list_default.csv --nodes openb_node_list_gpu_node.csv\n"
       "  muster sim run 6c71a0.trace --gpus 256 -o json");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("FILE", flags->file,
-                      "a Kueue generator (.yaml), openb pod list (.csv) or philly-gavel trace "
-                      "(.trace)");
-  command->add_option("--generate", flags->generate,
-                      "instead of a file: demo (default), random (default with --faults) or kueue");
-  command->add_option("--seed", flags->seed, "fixes everything that is random")
+  cli::add_option(*command, "FILE", flags->file,
+                  "a Kueue generator (.yaml), openb pod list (.csv) or philly-gavel trace "
+                  "(.trace)");
+  cli::add_option(*command, "--generate", flags->generate,
+                  "instead of a file: demo (default), random (default with --faults) or kueue");
+  cli::add_option(*command, "--seed", flags->seed, "fixes everything that is random")
       ->capture_default_str();
-  command->add_option("--jobs", flags->jobs, "how many jobs; of a file, the first so many")
+  cli::add_option(*command, "--jobs", flags->jobs, "how many jobs; of a file, the first so many")
       ->check(CLI::Range(1, 10'000'000));
-  command->add_option("--hours", flags->hours, "over how many hours generated jobs arrive")
+  cli::add_option(*command, "--hours", flags->hours, "over how many hours generated jobs arrive")
       ->check(CLI::Range(0.01, 100'000.0));
-  command->add_option("--gpus", flags->gpus, "GPUs of the fleet made for a .trace file")
+  cli::add_option(*command, "--gpus", flags->gpus, "GPUs of the fleet made for a .trace file")
       ->check(CLI::Range(8, 1'000'000));
-  command->add_option("--nodes", flags->nodes,
-                      "node list of an openb pod list; without it, the one that stands beside it");
-  command->add_flag("--faults", flags->faults,
-                    "let things go wrong, and check the rules of safety after every step");
-  command->add_option("--report", flags->report, "write a page with pictures to this file");
-  command->add_option("-o,--output", flags->output, "text or json")
+  cli::add_option(*command, "--nodes", flags->nodes,
+                  "node list of an openb pod list; without it, the one that stands beside it");
+  cli::add_flag(*command, "--faults", flags->faults,
+                "let things go wrong, and check the rules of safety after every step");
+  cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file");
+  cli::add_option(*command, "-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->add_flag("--progress", flags->progress, "show progress even when stderr is no terminal");
+  cli::add_flag(*command, "--progress", flags->progress,
+                "show progress even when stderr is no terminal");
   command->callback([flags] { run(*flags); });
   add_sim_fgd(*sim);
 }

@@ -1,7 +1,9 @@
 // `muster sim ...`: the simulator on the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/options.h"
 #include "sim/fgd_experiment.h"
 
 namespace muster::app {
@@ -117,18 +118,19 @@ void print(const Options& options, const Summary& s) {
 }  // namespace
 
 void add_sim_fgd(CLI::App& sim) {
-  CLI::App* fgd = sim.add_subcommand(
-      "fgd", "The placement experiment of FGD: pods of a trace offered one by one to the planner");
+  CLI::App* fgd = cli::add_command(
+      sim, "fgd",
+      "The placement experiment of FGD: pods of a trace offered one by one to the planner");
   const auto options = std::make_shared<Options>();
-  fgd->add_option("--nodes", options->nodes, "CSV of nodes (openb)")->required();
-  fgd->add_option("--pods", options->pods, "CSV of pods (openb)")->required();
+  cli::add_option(*fgd, "--nodes", options->nodes, "CSV of nodes (openb)")->required();
+  cli::add_option(*fgd, "--pods", options->pods, "CSV of pods (openb)")->required();
   std::vector<std::string> names;
   for (const auto& [name, choice] : policies) names.push_back(name);
-  fgd->add_option("--policy", options->policy, "How nodes are chosen")
+  cli::add_option(*fgd, "--policy", options->policy, "How nodes are chosen")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  fgd->add_option("--seeds", options->seeds, "A..B, both included")->capture_default_str();
-  fgd->add_option("-o,--output", options->output, "text or json")
+  cli::add_option(*fgd, "--seeds", options->seeds, "A..B, both included")->capture_default_str();
+  cli::add_option(*fgd, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   fgd->callback([options] { print(*options, run_all(*options)); });

@@ -1,7 +1,9 @@
 // `muster sim fgd`: the placement experiment of FGD with the engine's own planner.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

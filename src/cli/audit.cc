@@ -34,9 +34,9 @@ Result<int> show_audit(Session& session, std::size_t limit) {
 }  // namespace
 
 void add_audit(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("audit", "Show who asked for what, newest first");
+  CLI::App* command = add_command(app, "audit", "Show who asked for what, newest first");
   const auto limit = std::make_shared<int>(50);
-  command->add_option("-n,--limit", *limit, "at most so many")
+  add_option(*command, "-n,--limit", *limit, "at most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   set_body(*command, host, [limit](Session& session) {

@@ -19,21 +19,36 @@ std::string pods_text(const json::value& wrapper) {
   return fmt::format("{}/{}", text(pods, "running"), text(pods, "pending"));
 }
 
+/// All pages of them.
+Result<json::array> all_wrappers(Session& session, Api& api, const net::QueryPairs& query) {
+  json::array wrappers;
+  std::string cursor;
+  do {
+    net::QueryPairs page = query;
+    if (!cursor.empty()) page.emplace_back("cursor", cursor);
+    const auto answer = api.get("/appwrappers", page);
+    if (!answer) return answer.error();
+    const json::array& rows = list(*answer, "appwrappers");
+    wrappers.insert(wrappers.end(), rows.begin(), rows.end());
+    session.warn(*answer);
+    cursor = text(*answer, "next");
+  } while (!cursor.empty());
+  return wrappers;
+}
+
 Result<int> list_wrappers(Session& session, const Options& options) {
   const auto api = session.api();
   if (!api) return api.error();
-  const auto answer =
-      (*api)->get("/appwrappers" + (options.kube_namespace.empty()
-                                        ? std::string()
-                                        : "?namespace=" + segment(options.kube_namespace)));
-  if (!answer) return answer.error();
+  net::QueryPairs query;
+  if (!options.kube_namespace.empty()) query.emplace_back("namespace", options.kube_namespace);
+  const auto wrappers = all_wrappers(session, **api, query);
+  if (!wrappers) return wrappers.error();
   std::vector<Column> columns = {{"NAMESPACE"}, {"NAME"},    {"STATE"},
                                  {"QUEUE"},     {"CLUSTER"}, {"PODS RUNNING/PENDING", true}};
   if (session.is_wide()) columns.insert(columns.end(), {{"VERSION"}, {"PRIORITY", true}, {"JOB"}});
   columns.push_back({"REASON"});
   Table table(std::move(columns));
-  const json::array& wrappers = list(*answer, "appwrappers");
-  for (const json::value& wrapper : wrappers) {
+  for (const json::value& wrapper : *wrappers) {
     std::vector<Cell> row = {text(wrapper, "namespace"), text(wrapper, "name"),
                              text(wrapper, "state"),     text(wrapper, "queue"),
                              text(wrapper, "cluster"),   pods_text(wrapper)};
@@ -45,13 +60,12 @@ Result<int> list_wrappers(Session& session, const Options& options) {
     row.emplace_back(one_line(text(wrapper, "reason")));
     table.add(std::move(row));
   }
-  session.print(table, wrappers, "no AppWrappers");
-  session.warn(*answer);
+  session.print(table, *wrappers, "no AppWrappers");
   return exit_done;
 }
 
 /// The one that is meant: by namespace and name, or by a name that only one has.
-Result<json::value> find_wrapper(Api& api, const Options& options) {
+Result<json::value> find_wrapper(Session& session, Api& api, const Options& options) {
   std::string ns = options.kube_namespace;
   std::string name = options.name;
   if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
@@ -59,10 +73,10 @@ Result<json::value> find_wrapper(Api& api, const Options& options) {
     name = name.substr(slash + 1);
   }
   if (ns.empty()) {
-    const auto all = api.get("/appwrappers");
+    const auto all = all_wrappers(session, api, {{"name", name}});
     if (!all) return all.error();
     std::vector<std::string> places;
-    for (const json::value& wrapper : list(*all, "appwrappers")) {
+    for (const json::value& wrapper : *all) {
       if (text(wrapper, "name") == name) places.push_back(text(wrapper, "namespace"));
     }
     if (places.empty()) return Error{Fault::NotFound, fmt::format("no AppWrapper {}", name)};
@@ -77,7 +91,7 @@ Result<json::value> find_wrapper(Api& api, const Options& options) {
 Result<int> show_wrapper(Session& session, const Options& options) {
   const auto api = session.api();
   if (!api) return api.error();
-  const auto wrapper = find_wrapper(**api, options);
+  const auto wrapper = find_wrapper(session, **api, options);
   if (!wrapper) return wrapper.error();
   if (session.is_data()) {
     session.print_data(*wrapper);
@@ -91,6 +105,9 @@ Result<int> show_wrapper(Session& session, const Options& options) {
   sheet.add("pods",
             fmt::format("{} running, {} pending, {} succeeded, {} failed", text(pods, "running"),
                         text(pods, "pending"), text(pods, "succeeded"), text(pods, "failed")));
+  if (!text(*wrapper, "trouble").empty()) sheet.add("trouble", text(*wrapper, "trouble"));
+  for (const json::value& one : list(*wrapper, "warnings"))
+    sheet.add("warning", std::string(one.as_string()));
   session.out(sheet.to_text(session.color()));
   return exit_done;
 }
@@ -98,7 +115,7 @@ Result<int> show_wrapper(Session& session, const Options& options) {
 Result<std::string> job_of(Session& session, const Options& options) {
   const auto api = session.api();
   if (!api) return api.error();
-  const auto wrapper = find_wrapper(**api, options);
+  const auto wrapper = find_wrapper(session, **api, options);
   if (!wrapper) return wrapper.error();
   std::string job = text(*wrapper, "job");
   if (job.empty())
@@ -133,8 +150,8 @@ using Verb = Result<int> (*)(Session&, const Options&);
 
 CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb,
                    const std::string& help, Verb body, const std::shared_ptr<Options>& options) {
-  CLI::App* command = aw.add_subcommand(verb, help);
-  command->add_option("-n,--namespace", options->kube_namespace, "of the AppWrapper");
+  CLI::App* command = add_command(aw, verb, help);
+  add_option(*command, "-n,--namespace", options->kube_namespace, "of the AppWrapper");
   set_body(*command, host, [options, body](Session& session) { return body(session, *options); });
   return command;
 }
@@ -142,7 +159,7 @@ CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb
 }  // namespace
 
 void add_aw(CLI::App& app, const SharedHost& host) {
-  CLI::App* aw = app.add_subcommand("aw", "AppWrappers that the server takes as jobs");
+  CLI::App* aw = add_command(app, "aw", "AppWrappers that the server takes as jobs");
   aw->require_subcommand(1);
   add_verb(*aw, host, "list", "List them", list_wrappers, std::make_shared<Options>());
   for (const auto& [verb, help, body] :
@@ -156,8 +173,8 @@ void add_aw(CLI::App& app, const SharedHost& host) {
   const auto options = std::make_shared<Options>();
   CLI::App* move =
       add_verb(*aw, host, "move", "Move one that waits to another queue", move_wrapper, options);
-  move->add_option("NAME", options->name, "or NAMESPACE/NAME")->required();
-  move->add_option("QUEUE", options->queue, "the new one")->required();
+  add_option(*move, "NAME", options->name, "or NAMESPACE/NAME")->required();
+  add_option(*move, "QUEUE", options->queue, "the new one")->required();
 }
 
 }  // namespace muster::cli

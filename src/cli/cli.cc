@@ -26,6 +26,7 @@ void add_commands(CLI::App& app, Host host) {
   add_pool(app, shared);
   add_aw(app, shared);
   add_token(app, shared);
+  add_config_reload(app, shared);
   add_audit(app, shared);
   add_context(app, shared);
   add_completion(app, shared);

@@ -28,6 +28,7 @@ void add_node(CLI::App& app, const SharedHost& host);
 void add_pool(CLI::App& app, const SharedHost& host);
 void add_aw(CLI::App& app, const SharedHost& host);  // AppWrappers
 void add_token(CLI::App& app, const SharedHost& host);
+void add_config_reload(CLI::App& app, const SharedHost& host);
 void add_audit(CLI::App& app, const SharedHost& host);
 void add_context(CLI::App& app, const SharedHost& host);
 void add_completion(CLI::App& app, const SharedHost& host);

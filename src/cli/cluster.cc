@@ -144,12 +144,12 @@ Result<int> leave_cluster(Session& session, const LeaveOptions& options) {
 
 void add_cluster(CLI::App& app, const SharedHost& host) {
   CLI::App* cluster = add_noun(app, "cluster", "Clusters: where jobs run");
-  set_body(*cluster->add_subcommand("list", "Show all clusters"), host, list_clusters);
-  set_body(*app.add_subcommand("clusters", "The same as cluster list"), host, list_clusters);
+  set_body(*add_command(*cluster, "list", "Show all clusters"), host, list_clusters);
+  set_body(*add_command(app, "clusters", "The same as cluster list"), host, list_clusters);
   const auto name = std::make_shared<std::string>();
   const auto add = [&](const char* verb, const char* help, Body body) {
-    CLI::App* command = cluster->add_subcommand(verb, help);
-    command->add_option("CLUSTER", *name, "its name")->required();
+    CLI::App* command = add_command(*cluster, verb, help);
+    add_option(*command, "CLUSTER", *name, "its name")->required();
     set_body(*command, host, std::move(body));
     return command;
   };
@@ -169,9 +169,9 @@ void add_cluster(CLI::App& app, const SharedHost& host) {
                             leave->name = *name;
                             return leave_cluster(session, *leave);
                           });
-  command->add_flag("--now", leave->now, "do not wait for jobs: move them to other clusters");
-  command->add_flag("--no-wait", leave->no_wait, "return at once; it leaves by itself");
-  command->add_flag("--force", leave->force, "at once, and leave behind what runs there");
+  add_flag(*command, "--now", leave->now, "do not wait for jobs: move them to other clusters");
+  add_flag(*command, "--no-wait", leave->no_wait, "return at once; it leaves by itself");
+  add_flag(*command, "--force", leave->force, "at once, and leave behind what runs there");
 }
 
 }  // namespace muster::cli

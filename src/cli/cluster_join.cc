@@ -221,7 +221,7 @@ Result<int> join_one(Session& session, const JoinOptions& options) {
 }  // namespace
 
 void add_cluster_join(CLI::App& cluster, const SharedHost& host) {
-  CLI::App* command = cluster.add_subcommand("join", "Join a cluster");
+  CLI::App* command = add_command(cluster, "join", "Join a cluster");
   command->footer(
       "Examples:\n"
       "  muster cluster join --kubeconfig east.yaml --namespace muster --image tools:1\n"
@@ -234,25 +234,24 @@ void add_cluster_join(CLI::App& cluster, const SharedHost& host) {
       "only it\ncan read it. Programs that it runs for credentials (exec) are run by the server, "
       "if the\nserver's configuration allows them in `exec_plugins`.");
   const auto options = std::make_shared<JoinOptions>();
-  command->add_option("NAME,--name", options->name, "what to call it; else the context's name");
-  command->add_option("--type", options->type, "local, simulated or kubernetes")
+  add_option(*command, "NAME,--name", options->name, "what to call it; else the context's name");
+  add_option(*command, "--type", options->type, "local, simulated or kubernetes")
       ->check(CLI::IsMember({"local", "simulated", "kubernetes"}));
-  command->add_option("--slots", options->slots, "artificial GPUs of a local cluster");
-  command->add_option("-f,--file", options->file, "the rest of its description, as YAML");
-  command->add_option("--kubeconfig", options->kubeconfig,
-                      "file that says how to reach a Kubernetes; - is the standard input");
-  command->add_option("--context", options->context, "of the kubeconfig; else its current one");
-  command->add_flag("--all-contexts", options->all_contexts, "join every context of it");
-  command->add_option("--namespace", options->kube_namespace,
-                      "where jobs are made; else the context's");
-  command
-      ->add_option("--namespaces", options->namespaces,
-                   "others that pools and jobs may name; *: all there are")
+  add_option(*command, "--slots", options->slots, "artificial GPUs of a local cluster");
+  add_option(*command, "-f,--file", options->file, "the rest of its description, as YAML");
+  add_option(*command, "--kubeconfig", options->kubeconfig,
+             "file that says how to reach a Kubernetes; - is the standard input");
+  add_option(*command, "--context", options->context, "of the kubeconfig; else its current one");
+  add_flag(*command, "--all-contexts", options->all_contexts, "join every context of it");
+  add_option(*command, "--namespace", options->kube_namespace,
+             "where jobs are made; else the context's");
+  add_option(*command, "--namespaces", options->namespaces,
+             "others that pools and jobs may name; *: all there are")
       ->delimiter(',');
-  command->add_option("--image", options->image, "container image that commands run in");
-  command->add_flag("--dry-run", options->dry_run, "only check whether it can be joined");
-  command->add_flag("--unchecked", options->unchecked,
-                    "join it even if it cannot be reached or permissions are missing");
+  add_option(*command, "--image", options->image, "container image that commands run in");
+  add_flag(*command, "--dry-run", options->dry_run, "only check whether it can be joined");
+  add_flag(*command, "--unchecked", options->unchecked,
+           "join it even if it cannot be reached or permissions are missing");
   set_body(
       *command, host,
       [options](Session& session) {

@@ -72,15 +72,15 @@ void set_body(CLI::App& command, const SharedHost& host, Body body, const std::s
   };
   const auto options = std::make_shared<Options>();
   const std::string group = "Server and output";
-  command.add_option("-o,--output", options->format, "table, wide, json or yaml")
+  add_option(command, "-o,--output", options->format, "table, wide, json or yaml")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--url", options->wishes.url, "address of the server (MUSTER_URL)")
+  add_option(command, "--url", options->wishes.url, "address of the server (MUSTER_URL)")
       ->group(group);
-  command.add_option("--token", options->wishes.token, "who is asking (MUSTER_TOKEN)")
+  add_option(command, "--token", options->wishes.token, "who is asking (MUSTER_TOKEN)")
       ->group(group);
-  command.add_option(context, options->wishes.context, "server by its name in your contexts")
+  add_option(command, context, options->wishes.context, "server by its name in your contexts")
       ->group(group);
   const CLI::App* self = &command;
   command.callback([host, options, body = std::move(body), self] {
@@ -98,7 +98,7 @@ void set_body(CLI::App& command, const SharedHost& host, Body body, const std::s
 }
 
 CLI::App* add_noun(CLI::App& app, const std::string& noun, const std::string& help) {
-  CLI::App* command = app.add_subcommand(noun, help);
+  CLI::App* command = add_command(app, noun, help);
   command->require_subcommand(1);
   return command;
 }
@@ -111,7 +111,7 @@ CLI::Option* add_words(CLI::App& command, std::vector<std::string>& words,
         return std::string();
       },
       "");
-  return command.add_option("CMD", words, help)->transform(unshield);
+  return add_option(command, "CMD", words, help)->transform(unshield);
 }
 
 }  // namespace muster::cli

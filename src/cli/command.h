@@ -8,7 +8,6 @@
 // code of its own; 130: interrupted.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "cli/api.h"
 #include "cli/host.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "cli/table.h"
 
 namespace muster::cli {

@@ -54,10 +54,10 @@ Result<int> print_names(Session& session, const std::string& name) {
 }  // namespace
 
 void add_complete_names(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("complete-names", "Print names for a shell to complete");
+  CLI::App* command = add_command(app, "complete-names", "Print names for a shell to complete");
   command->group("");
   const auto kind = std::make_shared<std::string>();
-  command->add_option("KIND", *kind, "jobs, queues, clusters, pools or contexts")->required();
+  add_option(*command, "KIND", *kind, "jobs, queues, clusters, pools or contexts")->required();
   set_body(*command, host, [kind](Session& session) { return print_names(session, *kind); });
 }
 

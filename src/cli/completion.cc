@@ -245,14 +245,14 @@ Result<std::string> completion_script(const CLI::App& app, const std::string& sh
 
 void add_completion(CLI::App& app, const SharedHost& host) {
   CLI::App* command =
-      app.add_subcommand("completion", "Print a script that lets your shell complete commands");
+      add_command(app, "completion", "Print a script that lets your shell complete commands");
   command->footer(
       "Use it with:\n"
       "  source <(muster completion bash)       in ~/.bashrc\n"
       "  source <(muster completion zsh)        in ~/.zshrc\n"
       "  muster completion fish | source        in ~/.config/fish/config.fish");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
+  add_option(*command, "SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([host, shell, &app] {

@@ -80,18 +80,18 @@ Result<int> set_context(Session& session, const Options& options) {
 
 void add_context(CLI::App& app, const SharedHost& host) {
   CLI::App* context = add_noun(app, "context", "Contexts: the servers you speak to");
-  set_body(*context->add_subcommand("list", "Show contexts"), host, list_contexts);
-  set_body(*app.add_subcommand("contexts", "The same as context list"), host, list_contexts);
-  CLI::App* use = context->add_subcommand("use", "Speak to this server from now on");
+  set_body(*add_command(*context, "list", "Show contexts"), host, list_contexts);
+  set_body(*add_command(app, "contexts", "The same as context list"), host, list_contexts);
+  CLI::App* use = add_command(*context, "use", "Speak to this server from now on");
   const auto name = std::make_shared<std::string>();
-  use->add_option("NAME", *name, "as context list shows it")->required();
+  add_option(*use, "NAME", *name, "as context list shows it")->required();
   set_body(*use, host, [name](Session& session) { return use_context(session, *name); });
-  CLI::App* set = context->add_subcommand(
-      "set", "Keep --url and --token under a name, where only you can read");
+  CLI::App* set =
+      add_command(*context, "set", "Keep --url and --token under a name, where only you can read");
   set->footer("Example: muster context set lab --url https://muster.lab:8443 --token ...");
   const auto options = std::make_shared<Options>();
-  set->add_option("NAME", options->name, "what to call it")->required();
-  set->add_option("--ca", options->ca, "file of the authority that signed its certificate");
+  add_option(*set, "NAME", options->name, "what to call it")->required();
+  add_option(*set, "--ca", options->ca, "file of the authority that signed its certificate");
   set_body(*set, host, [options](Session& session) { return set_context(session, *options); });
 }
 

@@ -128,14 +128,14 @@ Result<int> show_events(Session& session, const Options& options) {
 }  // namespace
 
 void add_events(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand(
-      "events", "Show what happened to a job, or what happens from now on everywhere");
+  CLI::App* command = add_command(
+      app, "events", "Show what happened to a job, or what happens from now on everywhere");
   const auto options = std::make_shared<Options>();
-  command->add_option("JOB", options->job, "id, the beginning of one, or a name (the newest)");
-  command->add_flag("-f,--follow", options->follow, "go on with what comes");
-  command->add_option("--from", options->from, "from this sequence number on")
+  add_option(*command, "JOB", options->job, "id, the beginning of one, or a name (the newest)");
+  add_flag(*command, "-f,--follow", options->follow, "go on with what comes");
+  add_option(*command, "--from", options->from, "from this sequence number on")
       ->check(CLI::PositiveNumber);
-  command->add_option("--kind", options->kinds, "only of these kinds: placed, finished, note, ...")
+  add_option(*command, "--kind", options->kinds, "only of these kinds: placed, finished, note, ...")
       ->delimiter(',')
       ->allow_extra_args(false);
   set_body(*command, host, [options](Session& session) { return show_events(session, *options); });

@@ -194,7 +194,7 @@ Result<int> exec(Session& session, const Options& options) {
 
 void add_exec(CLI::App& app, const SharedHost& host) {
   CLI::App* command =
-      app.add_subcommand("exec", "Run a command in a pod of a running job, end with its exit code");
+      add_command(app, "exec", "Run a command in a pod of a running job, end with its exit code");
   command->footer(
       "Exit codes: that of the command; 130 when interrupted; 1 refused, 2 wrong use, 3 no "
       "server.\n\n"
@@ -202,12 +202,12 @@ void add_exec(CLI::App& app, const SharedHost& host) {
       "  muster exec train -- nvidia-smi\n"
       "  muster exec -it train --pod 3 -- bash");
   const auto options = std::make_shared<Options>();
-  command->add_option("JOB", options->job, "id, the beginning of one, or a name (the newest)")
+  add_option(*command, "JOB", options->job, "id, the beginning of one, or a name (the newest)")
       ->required();
-  command->add_option("--pod", options->pod, "rank of the pod in its gang")
+  add_option(*command, "--pod", options->pod, "rank of the pod in its gang")
       ->check(CLI::Range(0, 1'000'000));
-  command->add_flag("-i,--input", options->input, "pass on the standard input");
-  command->add_flag("-t,--terminal", options->terminal, "give the command a terminal");
+  add_flag(*command, "-i,--input", options->input, "pass on the standard input");
+  add_flag(*command, "-t,--terminal", options->terminal, "give the command a terminal");
   add_words(*command, options->words, "what to run, after --")->required();
   set_body(*command, host, [options](Session& session) { return exec(session, *options); });
 }

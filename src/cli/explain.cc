@@ -78,15 +78,14 @@ Result<int> tell_when(Session& session, const std::vector<std::string>& referenc
 }  // namespace
 
 void add_explain(CLI::App& app, const SharedHost& host) {
-  CLI::App* why =
-      app.add_subcommand("explain", "Say why a job waits, and what would make it start");
+  CLI::App* why = add_command(app, "explain", "Say why a job waits, and what would make it start");
   const auto job = std::make_shared<std::string>();
-  why->add_option("JOB", *job, "id, the beginning of one, or a name (the newest)")->required();
+  add_option(*why, "JOB", *job, "id, the beginning of one, or a name (the newest)")->required();
   set_body(*why, host, [job](Session& session) { return explain_job(session, *job); });
 
-  CLI::App* when = app.add_subcommand("when", "Say when jobs will start");
+  CLI::App* when = add_command(app, "when", "Say when jobs will start");
   const auto jobs = std::make_shared<std::vector<std::string>>();
-  when->add_option("JOB", *jobs, "id, the beginning of one, or a name (the newest)")->required();
+  add_option(*when, "JOB", *jobs, "id, the beginning of one, or a name (the newest)")->required();
   set_body(*when, host, [jobs](Session& session) { return tell_when(session, *jobs); });
 }
 

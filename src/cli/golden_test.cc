@@ -58,7 +58,7 @@ TEST_P(Golden, what_commands_write_is_as_recorded) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, Golden,
                          ::testing::Values("jobs", "logs_and_events", "explain", "queues", "fleet",
-                                           "submit", "help", "completion"),
+                                           "submit", "config", "help", "completion"),
                          [](const auto& info) { return info.param; });
 
 TEST(RecordedAnswers, are_as_the_contract_promises) {

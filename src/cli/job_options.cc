@@ -36,7 +36,7 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   const std::string group = "Job";
   const auto add = [&](const char* name, auto& value, const char* help) {
     // One value for each time it is given: the next word is not its second.
-    return command.add_option(name, value, help)->allow_extra_args(false)->group(group);
+    return add_option(command, name, value, help)->allow_extra_args(false)->group(group);
   };
   add("--name", o.name, "what to call it; none: as its program");
   add("-q,--queue", o.queue, "where it waits; none: the server's default");
@@ -57,7 +57,7 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   add("--namespace", o.kube_namespace, "of Kubernetes; none: the cluster's");
   add("--service-account", o.service_account, "of Kubernetes; none: the cluster's");
   add("--max-retries", o.max_retries, "try again so often when it fails");
-  command.add_flag("--hold", o.hold, "hold it until it is released")->group(group);
+  add_flag(command, "--hold", o.hold, "hold it until it is released")->group(group);
 }
 
 Result<json::value> document_of(const JobOptions& o) {

@@ -55,12 +55,12 @@ Result<int> act(Session& session, const Verb& verb, const Ask& ask) {
 }
 
 void add_verb(CLI::App& app, const SharedHost& host, const Verb& verb) {
-  CLI::App* command = app.add_subcommand(verb.name, verb.help);
+  CLI::App* command = add_command(app, verb.name, verb.help);
   const auto ask = std::make_shared<Ask>();
-  command->add_option("JOB", ask->references, "id, the beginning of one, or a name (the newest)")
+  add_option(*command, "JOB", ask->references, "id, the beginning of one, or a name (the newest)")
       ->required();
   if (verb.can_stop)
-    command->add_flag("--stop", ask->stops, "also those that run: they start over when released");
+    add_flag(*command, "--stop", ask->stops, "also those that run: they start over when released");
   set_body(*command, host, [ask, verb](Session& session) { return act(session, verb, *ask); });
 }
 

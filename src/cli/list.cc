@@ -75,19 +75,19 @@ Result<int> list_jobs(Session& session, const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("list", "Show jobs, newest first");
+  CLI::App* command = add_command(app, "list", "Show jobs, newest first");
   command->alias("ls");
   const auto options = std::make_shared<Options>();
-  command->add_flag("-a,--all", options->all, "with the finished ones");
-  command->add_flag("--mine", options->mine, "only your own");
-  command->add_option("--state", options->states, "only in these states")
+  add_flag(*command, "-a,--all", options->all, "with the finished ones");
+  add_flag(*command, "--mine", options->mine, "only your own");
+  add_option(*command, "--state", options->states, "only in these states")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("-q,--queue", options->queue, "only of this queue");
-  command->add_option("-u,--user", options->user, "only of this user")->excludes("--mine");
-  command->add_option("--cluster", options->cluster, "only in this cluster");
-  command->add_option("--name", options->name, "only with names that begin so");
-  command->add_option("-n,--limit", options->limit, "at most so many")
+  add_option(*command, "-q,--queue", options->queue, "only of this queue");
+  add_option(*command, "-u,--user", options->user, "only of this user")->excludes("--mine");
+  add_option(*command, "--cluster", options->cluster, "only in this cluster");
+  add_option(*command, "--name", options->name, "only with names that begin so");
+  add_option(*command, "-n,--limit", options->limit, "at most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   set_body(*command, host, [options](Session& session) { return list_jobs(session, *options); });

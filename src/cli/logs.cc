@@ -80,19 +80,19 @@ Result<int> show_log(Session& session, const Options& options) {
 }  // namespace
 
 void add_logs(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("logs", "Show the output of a job");
+  CLI::App* command = add_command(app, "logs", "Show the output of a job");
   const auto options = std::make_shared<Options>();
-  command->add_option("JOB", options->job, "id, the beginning of one, or a name (the newest)")
+  add_option(*command, "JOB", options->job, "id, the beginning of one, or a name (the newest)")
       ->required();
-  command->add_flag("-f,--follow", options->follow, "go on until the job is finished");
-  command->add_option("--tail", options->tail, "only the last so many lines")
+  add_flag(*command, "-f,--follow", options->follow, "go on until the job is finished");
+  add_option(*command, "--tail", options->tail, "only the last so many lines")
       ->check(CLI::Range(0, 1'000'000'000));
-  command->add_option("--since", options->since, "only from then on: 10m, 2026-07-01T08:00:00Z");
-  command->add_option("--search", options->search, "only lines that contain this text");
-  command->add_option("--pod", options->pod, "only of this pod");
-  command->add_option("--attempt", options->attempt, "of this attempt; none: the newest")
+  add_option(*command, "--since", options->since, "only from then on: 10m, 2026-07-01T08:00:00Z");
+  add_option(*command, "--search", options->search, "only lines that contain this text");
+  add_option(*command, "--pod", options->pod, "only of this pod");
+  add_option(*command, "--attempt", options->attempt, "of this attempt; none: the newest")
       ->check(CLI::Range(1, 1'000'000'000));
-  command->add_flag("-t,--times", options->times, "with the time of each line");
+  add_flag(*command, "-t,--times", options->times, "with the time of each line");
   set_body(*command, host, [options](Session& session) { return show_log(session, *options); });
 }
 

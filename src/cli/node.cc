@@ -114,9 +114,9 @@ Result<int> show_node(Session& session, const std::string& reference) {
 
 void set_list(CLI::App& command, const SharedHost& host) {
   const auto options = std::make_shared<Options>();
-  command.add_option("--cluster", options->cluster, "only of this cluster");
-  command.add_option("--pool", options->pool, "only of this pool");
-  command.add_option("-n,--limit", options->limit, "at most so many")
+  add_option(command, "--cluster", options->cluster, "only of this cluster");
+  add_option(command, "--pool", options->pool, "only of this pool");
+  add_option(command, "-n,--limit", options->limit, "at most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   set_body(command, host, [options](Session& session) { return list_nodes(session, *options); });
@@ -126,11 +126,11 @@ void set_list(CLI::App& command, const SharedHost& host) {
 
 void add_node(CLI::App& app, const SharedHost& host) {
   CLI::App* node = add_noun(app, "node", "Nodes: the machines of the clusters");
-  set_list(*node->add_subcommand("list", "Show nodes"), host);
-  set_list(*app.add_subcommand("nodes", "The same as node list"), host);
-  CLI::App* show = node->add_subcommand("show", "Show one node");
+  set_list(*add_command(*node, "list", "Show nodes"), host);
+  set_list(*add_command(app, "nodes", "The same as node list"), host);
+  CLI::App* show = add_command(*node, "show", "Show one node");
   const auto name = std::make_shared<std::string>();
-  show->add_option("NODE", *name, "CLUSTER/NODE")->required();
+  add_option(*show, "NODE", *name, "CLUSTER/NODE")->required();
   set_body(*show, host, [name](Session& session) { return show_node(session, *name); });
 }
 

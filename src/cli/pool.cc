@@ -76,11 +76,11 @@ Result<int> show_pool(Session& session, const std::string& name) {
 
 void add_pool(CLI::App& app, const SharedHost& host) {
   CLI::App* pool = add_noun(app, "pool", "Pools: named parts of clusters, and lists of them");
-  set_body(*pool->add_subcommand("list", "Show pools and fleet pools"), host, list_pools);
-  set_body(*app.add_subcommand("pools", "The same as pool list"), host, list_pools);
-  CLI::App* show = pool->add_subcommand("show", "Show one pool or fleet pool");
+  set_body(*add_command(*pool, "list", "Show pools and fleet pools"), host, list_pools);
+  set_body(*add_command(app, "pools", "The same as pool list"), host, list_pools);
+  CLI::App* show = add_command(*pool, "show", "Show one pool or fleet pool");
   const auto name = std::make_shared<std::string>();
-  show->add_option("POOL", *name, "its name")->required();
+  add_option(*show, "POOL", *name, "its name")->required();
   set_body(*show, host, [name](Session& session) { return show_pool(session, *name); });
 }
 

@@ -114,9 +114,9 @@ Result<int> show_queue(Session& session, const std::string& name) {
 struct Options {
   std::string name;
   std::optional<std::string> parent;
-  std::optional<std::int64_t> weight;
+  std::optional<int> weight;
   std::string strategy;
-  std::optional<std::int64_t> priority_cap;
+  std::optional<int> priority_cap;
   std::string guaranteed;
   std::string maximum;
   std::string borrow;
@@ -178,21 +178,21 @@ Result<int> delete_queue(Session& session, const std::string& name) {
 }
 
 void add_write(CLI::App& queue, const SharedHost& host, bool is_edit) {
-  CLI::App* command = is_edit ? queue.add_subcommand("edit", "Change what is given, keep the rest")
-                              : queue.add_subcommand("create", "Make a queue");
+  CLI::App* command = is_edit ? add_command(queue, "edit", "Change what is given, keep the rest")
+                              : add_command(queue, "create", "Make a queue");
   const auto options = std::make_shared<Options>();
   const char* amounts = is_edit ? ": gpu=8,cpu=64; gpu=none takes it away" : ": gpu=8,cpu=64";
-  command->add_option("QUEUE", options->name, "its name")->required();
-  command->add_option("--parent", options->parent, "the queue above it");
-  command->add_option("--weight", options->weight, "its share beside others")
+  add_option(*command, "QUEUE", options->name, "its name")->required();
+  add_option(*command, "--parent", options->parent, "the queue above it");
+  add_option(*command, "--weight", options->weight, "its share beside others")
       ->check(CLI::Range(0, 65'535));
-  command->add_option("--strategy", options->strategy, "backfill, skip_ahead or fifo")
+  add_option(*command, "--strategy", options->strategy, "backfill, skip_ahead or fifo")
       ->check(CLI::IsMember({"backfill", "skip_ahead", "fifo"}));
-  command->add_option("--priority-cap", options->priority_cap, "highest priority of its jobs");
-  command->add_option("--guaranteed", options->guaranteed, fmt::format("promised{}", amounts));
-  command->add_option("--maximum", options->maximum, fmt::format("never more{}", amounts));
-  command->add_option("--borrow", options->borrow, fmt::format("above guaranteed{}", amounts));
-  command->add_option("--lend", options->lend, fmt::format("of guaranteed to others{}", amounts));
+  add_option(*command, "--priority-cap", options->priority_cap, "highest priority of its jobs");
+  add_option(*command, "--guaranteed", options->guaranteed, fmt::format("promised{}", amounts));
+  add_option(*command, "--maximum", options->maximum, fmt::format("never more{}", amounts));
+  add_option(*command, "--borrow", options->borrow, fmt::format("above guaranteed{}", amounts));
+  add_option(*command, "--lend", options->lend, fmt::format("of guaranteed to others{}", amounts));
   set_body(*command, host, [options, is_edit](Session& session) {
     return write_queue(session, *options, is_edit);
   });
@@ -202,16 +202,16 @@ void add_write(CLI::App& queue, const SharedHost& host, bool is_edit) {
 
 void add_queue(CLI::App& app, const SharedHost& host) {
   CLI::App* queue = add_noun(app, "queue", "Queues: who may use how much");
-  set_body(*queue->add_subcommand("list", "Show all queues"), host, list_queues);
-  set_body(*app.add_subcommand("queues", "The same as queue list"), host, list_queues);
+  set_body(*add_command(*queue, "list", "Show all queues"), host, list_queues);
+  set_body(*add_command(app, "queues", "The same as queue list"), host, list_queues);
   const auto name = std::make_shared<std::string>();
-  CLI::App* show = queue->add_subcommand("show", "Show one queue, its limits and who uses it");
-  show->add_option("QUEUE", *name, "its name")->required();
+  CLI::App* show = add_command(*queue, "show", "Show one queue, its limits and who uses it");
+  add_option(*show, "QUEUE", *name, "its name")->required();
   set_body(*show, host, [name](Session& session) { return show_queue(session, *name); });
   add_write(*queue, host, false);
   add_write(*queue, host, true);
-  CLI::App* remove = queue->add_subcommand("delete", "Remove a queue without jobs");
-  remove->add_option("QUEUE", *name, "its name")->required();
+  CLI::App* remove = add_command(*queue, "delete", "Remove a queue without jobs");
+  add_option(*remove, "QUEUE", *name, "its name")->required();
   set_body(*remove, host, [name](Session& session) { return delete_queue(session, *name); });
 }
 

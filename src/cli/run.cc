@@ -88,7 +88,7 @@ Result<int> run(Session& session, const JobOptions& options) {
   const auto api = session.api();
   if (!api) return api.error();
   session.host().interrupts();  // from now on Ctrl-C is ours
-  const auto ids = submit_jobs(**api, *document);
+  const auto ids = submit_jobs(**api, *document, Output::Followed);
   if (!ids) return ids.error();
   const std::string& id = ids->front();
   if (session.host().err_is_terminal) session.note(fmt::format("job {}", id));
@@ -125,7 +125,7 @@ Result<int> run(Session& session, const JobOptions& options) {
 
 void add_run(CLI::App& app, const SharedHost& host) {
   CLI::App* command =
-      app.add_subcommand("run", "Submit a command, show its output, end with its exit code");
+      add_command(app, "run", "Submit a command, show its output, end with its exit code");
   command->footer(
       "Ctrl-C asks once, then cancels the job.\n"
       "Exit codes: that of the job; 125 if it ended without one (cancelled, run limit); 130 when\n"

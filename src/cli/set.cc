@@ -42,11 +42,11 @@ Result<int> change(Session& session, const Options& options, const std::string& 
 
 void add_change(CLI::App& set, const SharedHost& host, const std::string& what,
                 const std::string& help, const std::string& value) {
-  CLI::App* command = set.add_subcommand(what, help);
+  CLI::App* command = add_command(set, what, help);
   const auto options = std::make_shared<Options>();
-  command->add_option("JOB", options->job, "id, the beginning of one, or a name (the newest)")
+  add_option(*command, "JOB", options->job, "id, the beginning of one, or a name (the newest)")
       ->required();
-  command->add_option(value, options->value, "the new one")->required();
+  add_option(*command, value, options->value, "the new one")->required();
   set_body(*command, host,
            [options, what](Session& session) { return change(session, *options, what); });
 }

@@ -76,9 +76,10 @@ Result<int> show_jobs(Session& session, const std::vector<std::string>& referenc
 
 void add_show(CLI::App& app, const SharedHost& host) {
   CLI::App* command =
-      app.add_subcommand("show", "Show all about a job; -o wide adds what was submitted");
+      add_command(app, "show", "Show all about a job; -o wide adds what was submitted");
   const auto jobs = std::make_shared<std::vector<std::string>>();
-  command->add_option("JOB", *jobs, "id, the beginning of one, or a name (the newest)")->required();
+  add_option(*command, "JOB", *jobs, "id, the beginning of one, or a name (the newest)")
+      ->required();
   set_body(*command, host, [jobs](Session& session) { return show_jobs(session, *jobs); });
 }
 

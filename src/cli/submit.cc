@@ -68,7 +68,7 @@ Result<int> submit(Session& session, const Options& options) {
 }  // namespace
 
 void add_submit(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("submit", "Submit jobs and return at once");
+  CLI::App* command = add_command(app, "submit", "Submit jobs and return at once");
   command->footer(
       "Examples:\n"
       "  muster submit --gpus 8 --queue vision -- python train.py\n"
@@ -76,11 +76,11 @@ void add_submit(CLI::App& app, const SharedHost& host) {
       "  muster submit -f sweep.yaml --dry-run");
   const auto options = std::make_shared<Options>();
   CLI::Option* file =
-      command->add_option("-f,--file", options->file, "job file (YAML); - is the standard input");
-  command->add_option("--set", options->settings, "value of a parameter of the file: key=value")
+      add_option(*command, "-f,--file", options->file, "job file (YAML); - is the standard input");
+  add_option(*command, "--set", options->settings, "value of a parameter of the file: key=value")
       ->allow_extra_args(false)
       ->needs(file);
-  command->add_flag("--dry-run", options->dry_run, "check and show what would be submitted");
+  add_flag(*command, "--dry-run", options->dry_run, "check and show what would be submitted");
   add_job_options(*command, options->job);
   add_words(*command, options->job.words, "what to run, after --");
   set_body(*command, host, [options](Session& session) { return submit(session, *options); });

@@ -101,8 +101,10 @@ std::string fresh_key() {
   return fmt::format("cli-{:08x}{:08x}{:08x}", random(), random(), random());
 }
 
-Result<std::vector<std::string>> submit_jobs(Api& api, json::value body) {
-  const auto answer = api.send_patiently(submit_ask(std::move(body)));
+Result<std::vector<std::string>> submit_jobs(Api& api, json::value body, Output output) {
+  Ask ask = submit_ask(std::move(body));
+  if (output == Output::Followed) ask.query.emplace_back("followed", "true");
+  const auto answer = api.send_patiently(ask);
   if (!answer) return answer.error();
   std::vector<std::string> ids;
   for (const json::value& id : list(*answer, "ids")) ids.push_back(text(id));

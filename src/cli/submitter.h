@@ -13,8 +13,12 @@ namespace muster::cli {
 /// A new one for each request: nobody else makes the same.
 std::string fresh_key();
 
+/// Whether somebody waits for the output: then it must not go where nothing is printed.
+enum class Output { NobodyLooks, Followed };
+
 /// The ids, in order. body is a SubmitBody of docs/openapi.json.
-Result<std::vector<std::string>> submit_jobs(Api& api, json::value body);
+Result<std::vector<std::string>> submit_jobs(Api& api, json::value body,
+                                             Output output = Output::NobodyLooks);
 /// What would be submitted.
 Result<json::value> submit_dry(Api& api, json::value body);
 

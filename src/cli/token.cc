@@ -61,17 +61,17 @@ Result<int> revoke_token(Session& session, const std::string& id) {
 
 void add_token(CLI::App& app, const SharedHost& host) {
   CLI::App* token = add_noun(app, "token", "Tokens: who may ask");
-  CLI::App* create = token->add_subcommand("create", "Make a token and show it once");
+  CLI::App* create = add_command(*token, "create", "Make a token and show it once");
   const auto options = std::make_shared<Options>();
-  create->add_option("NAME", options->name, "what it is for")->required();
-  create->add_option("--user", options->user, "whose requests they are; none: yours");
-  create->add_option("--expires", options->expires, "after so long: 12h, 90d; none: never");
+  add_option(*create, "NAME", options->name, "what it is for")->required();
+  add_option(*create, "--user", options->user, "whose requests they are; none: yours");
+  add_option(*create, "--expires", options->expires, "after so long: 12h, 90d; none: never");
   set_body(*create, host, [options](Session& session) { return create_token(session, *options); });
-  set_body(*token->add_subcommand("list", "Show tokens, without their secrets"), host, list_tokens);
-  set_body(*app.add_subcommand("tokens", "The same as token list"), host, list_tokens);
-  CLI::App* revoke = token->add_subcommand("revoke", "Make a token worthless");
+  set_body(*add_command(*token, "list", "Show tokens, without their secrets"), host, list_tokens);
+  set_body(*add_command(app, "tokens", "The same as token list"), host, list_tokens);
+  CLI::App* revoke = add_command(*token, "revoke", "Make a token worthless");
   const auto id = std::make_shared<std::string>();
-  revoke->add_option("ID", *id, "as token list shows it")->required();
+  add_option(*revoke, "ID", *id, "as token list shows it")->required();
   set_body(*revoke, host, [id](Session& session) { return revoke_token(session, *id); });
 }
 

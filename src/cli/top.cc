@@ -118,10 +118,10 @@ Result<int> top(Session& session, const Options& options) {
 }  // namespace
 
 void add_top(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("top", "Watch clusters, queues and jobs; q quits");
+  CLI::App* command = add_command(app, "top", "Watch clusters, queues and jobs; q quits");
   const auto options = std::make_shared<Options>();
-  command->add_flag("--once", options->once, "print the screen once and end");
-  command->add_option("--interval", options->interval, "look again after so long")
+  add_flag(*command, "--once", options->once, "print the screen once and end");
+  add_option(*command, "--interval", options->interval, "look again after so long")
       ->capture_default_str();
   set_body(*command, host, [options](Session& session) { return top(session, *options); });
 }

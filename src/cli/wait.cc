@@ -62,14 +62,14 @@ Result<int> wait_for(Session& session, const Options& options) {
 }  // namespace
 
 void add_wait(CLI::App& app, const SharedHost& host) {
-  CLI::App* command = app.add_subcommand("wait", "Wait until jobs are finished");
+  CLI::App* command = add_command(app, "wait", "Wait until jobs are finished");
   command->footer(
       "Exit codes: that of the first job that failed, 0 if none did; 124 when --timeout passed;\n"
       "125 if a job ended without an exit code (cancelled, run limit).");
   const auto options = std::make_shared<Options>();
-  command->add_option("JOB", options->jobs, "id, the beginning of one, or a name (the newest)")
+  add_option(*command, "JOB", options->jobs, "id, the beginning of one, or a name (the newest)")
       ->required();
-  command->add_option("--timeout", options->timeout, "at most so long: 90s, 2h");
+  add_option(*command, "--timeout", options->timeout, "at most so long: 90s, 2h");
   set_body(*command, host, [options](Session& session) { return wait_for(session, *options); });
 }
 

@@ -95,27 +95,27 @@ Result<int> would_start(Session& session, const QueueQuestion& question) {
 
 void add_whatif(CLI::App& app, const SharedHost& host) {
   CLI::App* whatif = add_noun(app, "whatif", "Ask what would be, without changing anything");
-  CLI::App* job = whatif->add_subcommand("job", "Would this job fit, where and when");
+  CLI::App* job = add_command(*whatif, "job", "Would this job fit, where and when");
   job->footer(
       "Examples:\n"
       "  muster whatif job --pods 4 --gpus 8 --gpu-type A100\n"
       "  muster whatif job -f train.yaml");
   const auto fit = std::make_shared<JobQuestion>();
-  CLI::Option* file = job->add_option("-f,--file", fit->file, "a job file with one job");
-  job->add_option("--set", fit->settings, "value of a parameter of the file: key=value")
+  CLI::Option* file = add_option(*job, "-f,--file", fit->file, "a job file with one job");
+  add_option(*job, "--set", fit->settings, "value of a parameter of the file: key=value")
       ->needs(file);
   add_job_options(*job, fit->job);
   add_words(*job, fit->job.words, "what it runs, after --; it does not matter here");
   set_body(*job, host, [fit](Session& session) { return would_fit(session, *fit); });
 
-  CLI::App* queue = whatif->add_subcommand("queue", "What would start if a queue had more");
+  CLI::App* queue = add_command(*whatif, "queue", "What would start if a queue had more");
   queue->footer("Example: muster whatif queue vision --gpus 64");
   const auto more = std::make_shared<QueueQuestion>();
-  queue->add_option("QUEUE", more->queue, "its name")->required();
-  queue->add_option("-g,--gpus", more->gpus, "so many more GPUs");
-  queue->add_option("--resource", more->resource, "of this: gpu.A100, cpu, memory")
+  add_option(*queue, "QUEUE", more->queue, "its name")->required();
+  add_option(*queue, "-g,--gpus", more->gpus, "so many more GPUs");
+  add_option(*queue, "--resource", more->resource, "of this: gpu.A100, cpu, memory")
       ->capture_default_str();
-  queue->add_option("--extra", more->extra, "so much more: 64, 500m, 1Ti");
+  add_option(*queue, "--extra", more->extra, "so much more: 64, 500m, 1Ti");
   set_body(*queue, host, [more](Session& session) { return would_start(session, *more); });
 }
 

@@ -45,12 +45,8 @@ std::string train_on(const Cluster& local) {
 
 std::vector<std::string> example_jobs(const Config& config) {
   const Cluster* local = first_of(config, ClusterType::Local);
-  // Simulated pods print nothing: what is to be seen must not go there.
-  const bool may_go_astray =
-      local != nullptr && first_of(config, ClusterType::Simulated) != nullptr;
   std::vector<std::string> jobs;
-  jobs.push_back(fmt::format("muster run {}-- sh -c 'echo hello; exit 3'",
-                             may_go_astray ? fmt::format("--cluster {} ", local->name) : ""));
+  jobs.emplace_back("muster run -- sh -c 'echo hello; exit 3'");
   const GpuNodes nodes = largest_gpu_nodes(config);
   if (nodes.gpus > 0) {
     jobs.push_back(fmt::format("muster submit --name train --gpus {} --pods {} -- sleep 60",

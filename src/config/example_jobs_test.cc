@@ -16,7 +16,7 @@ std::vector<std::string> examples(const std::string& clusters) {
 
 TEST(ExampleJobs, OfTheDemoPrintHereAndTrainOnSimulatedGpus) {
   EXPECT_THAT(example_jobs(check(std::string(demo_yaml())).config),
-              ElementsAre("muster run --cluster here -- sh -c 'echo hello; exit 3'",
+              ElementsAre("muster run -- sh -c 'echo hello; exit 3'",
                           "muster submit --name train --gpus 8 --pods 4 -- sleep 60"));
 }
 

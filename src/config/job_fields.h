@@ -87,6 +87,8 @@ struct Fields<model::ObjectCare> {
             between(0, 1'000'000));
     v.field("ready_within", &Care::ready_within,
             "taken back when fewer pods are ready for so long; 0: the cluster's");
+    v.field("ready_within_next", &Care::ready_within_next,
+            "after the first requeue, if it grows exponentially; 0: as ready_within");
     v.field("ready_within_most", &Care::ready_within_most,
             "ready_within grows up to this; 0: without end");
     v.field("ready_growth", &Care::ready_growth, "how ready_within grows with every requeue");

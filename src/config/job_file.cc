@@ -384,6 +384,12 @@ void give_ids(std::vector<Submission>& jobs, std::span<const std::string> ids) {
   }
 }
 
+void complete_command(Submission& job) {
+  const std::vector<model::PodSet>& sets = job.spec.gang.sets;
+  for (std::size_t i = 0; i < job.command.sets.size(); ++i) job.command.sets[i].pod = sets[i].pod;
+  job.command.pool = job.spec.gang.pool;
+}
+
 std::string to_yaml(const Submission& job) {
   Tree tree;
   Writer writer{tree};

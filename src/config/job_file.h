@@ -60,6 +60,9 @@ JobFile read_job_json(std::string_view json, const JobOptions& options);
 /// Gives the jobs of a file their ids, in order, and turns `after` into dependencies.
 void give_ids(std::vector<Submission>& jobs, std::span<const std::string> ids);
 
+/// What dispatch wants to know beside the command itself, from the gang: see model/command.h.
+void complete_command(Submission& job);
+
 /// The document that reads back to the same submission: for `show` and `retry`.
 std::string to_yaml(const Submission& job);
 std::string to_json(const Submission& job);

@@ -227,7 +227,8 @@ queue: vision
 objects:
 - {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}]}}
 hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: owner, uid: u-1}
-care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_most: 1h,
+care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_next: 2m,
+       ready_within_most: 1h,
        ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
        requeues_failures: true, terminal_exit_codes: [3], retryable_exit_codes: [7, 9],
        keep_failed: 5m, waits_for_pods: true, pods_within: 30s, failed_within: 40s,
@@ -239,6 +240,7 @@ care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_mos
             (model::ObjectCare{.starts_when_made = true,
                                .ready_pods = 2,
                                .ready_within = minutes(1),
+                               .ready_within_next = minutes(2),
                                .ready_within_most = hours(1),
                                .ready_growth = model::ReadyGrowth::Exponential,
                                .requeues_most = 3,

@@ -8,6 +8,7 @@
 #include "kube/json.h"
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
+#include "manifest/ray_submitter.h"
 
 namespace muster::config {
 namespace {
@@ -28,8 +29,11 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
   }
   job.json += ']';
   json::error_code wrong;
-  const json::value read = json::parse(job.json, wrong);
+  json::value read = json::parse(job.json, wrong);
   if (wrong) return invalid("cannot be read: " + wrong.message());
+  bool is_completed = false;
+  for (json::value& object : read.as_array()) is_completed |= manifest::write_submitter(object);
+  if (is_completed) job.json = json::serialize(read);
   const auto list = manifest::read_objects(read);
   if (!list) return list.error();
   auto sets = manifest::pod_sets_of(*list, {});

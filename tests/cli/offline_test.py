@@ -6,6 +6,7 @@ Usage: offline_test.py MUSTER [unittest arguments]
 import json
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BINARY = ""
@@ -49,6 +50,26 @@ kind: Job
 metadata: {name: plain, labels: {kueue.x-k8s.io/queue-name: team}}
 spec: {suspend: true, template: {spec: {containers: [{name: c}]}}}
 """
+
+
+class ConfigCheck(unittest.TestCase):
+    """muster config check"""
+
+    def test_problems_are_for_people_or_for_programs(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("queues:\n- {name: a, wieght: 2}\n")
+            file.flush()
+            ask = [BINARY, "config", "check", file.name]
+            done = subprocess.run(ask, text=True, capture_output=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"{file.name}:2:", done.stderr)
+            done = subprocess.run([*ask, "-o", "json"], text=True, capture_output=True, timeout=60,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, ""))
+            found = json.loads(done.stdout)
+            self.assertFalse(found["ok"])
+            self.assertEqual([(p["line"], p["severity"]) for p in found["problems"]],
+                             [(2, "error")])
 
 
 class Convert(unittest.TestCase):

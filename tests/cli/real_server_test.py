@@ -203,6 +203,19 @@ class Fleet(WithServer):
         self.muster("when", job)
         self.muster("cancel", job)
 
+    def test_a_reload_says_what_changes_and_whose_jobs_that_affects(self):
+        self.assertEqual(self.muster("config", "reload").stdout, "nothing changed\n")
+        job = self.running("--cluster", "here", "--queue", "other", "--", "sleep", "300")
+        changed = CONFIG.replace("{name: other}", "{name: other, weight: 3}")
+        self.server.write_config(changed)
+        self.addCleanup(self.server.write_config, CONFIG)
+        said = self.muster("config", "reload", "--dry-run").stdout
+        self.assertIn("would change:\n- queue other: weight 1 -> 3\naffects 1 job of ", said)
+        self.assertIn("changed:\n", self.muster("config", "reload").stdout)
+        self.server.write_config(changed + "nonsense: 1\n")
+        self.assertIn("nonsense", self.muster("config", "reload", "--dry-run", code=2).stderr)
+        self.muster("cancel", job)
+
     def test_whatif_asks_without_submitting(self):
         self.muster("whatif", "job", "--cluster", "sim", "--gpus", "8")
         self.assertNotIn("true", self.muster("list", "--all", "--state", "waiting").stdout)

@@ -67,8 +67,8 @@ Result<std::vector<kube::ApiRequest>> gang_job_requests(int first, int count, in
     if (!objects) return objects.error();
     for (const boost::json::value& object : *objects) {
       if (kube::text_at(object, {"kind"}) != "Job") continue;
-      requests.push_back(kube::create_request(kube::resources::jobs(), bench_namespace, object,
-                                              {.field_manager = "muster"}));
+      requests.push_back(kube::unread(kube::create_request(kube::resources::jobs(), bench_namespace,
+                                                           object, {.field_manager = "muster"})));
     }
   }
   return requests;

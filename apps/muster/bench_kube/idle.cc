@@ -11,7 +11,6 @@ namespace {
 
 constexpr int clusters_count = 3;
 constexpr double reach_percent = 1;
-constexpr std::chrono::seconds settle{30};  // new nodes change for a while
 
 Result<double> events_of(ChildServer& server) {
   const auto samples = server.metrics();
@@ -35,7 +34,7 @@ Status measure_idle(const KubeBenchOptions& options, Sheet& sheet) {
   if (Status seen = wait_for_nodes(**server, clusters_count, options.idle_nodes); !seen)
     return seen;
   bench_progress("idle: doing nothing");
-  std::this_thread::sleep_for(settle);
+  std::this_thread::sleep_for(std::chrono::milliseconds(options.idle_settle.ms));
   const auto events_before = events_of(**server);
   if (!events_before) return events_before.error();
   const auto before = (*server)->cpu_seconds();

@@ -23,10 +23,12 @@ struct KubeBenchOptions {
   int nodes = 200;
   int gangs = 500;
   int fleet_gangs = 5'000;
-  int starts = 20;  // of a turn, one by one
+  int starts = 20;              // of a turn, one by one
+  Duration rest = seconds(70);  // before the last one of a turn: longer than anything is kept warm
   int informer_nodes = 5'000;
   int informer_pods = 50'000;
   int idle_nodes = 1'000;
+  Duration idle_settle = seconds(30);  // new nodes change for a while
   Duration idle_length = seconds(30);
 };
 

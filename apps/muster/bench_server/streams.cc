@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double events_per_s = 1'000;
 constexpr std::size_t listeners_of_all = 100;
 constexpr std::size_t not_reading = 100;
-constexpr int rounds = 2;
+constexpr int rounds_most = 7;
+constexpr Duration long_enough = seconds(5);  // shorter runs look only whether everything works
 constexpr double growth_percent_most = 10;
 constexpr std::uint64_t batch = 1'000;
 constexpr std::chrono::milliseconds beat{20};
@@ -100,9 +101,17 @@ class Releaser {
 
 /// What the loop did over a while.
 struct Window {
-  double decision_ms = 0;  // from taking what came to having told the clusters, mean
-  double events_per_s = 0;
+  double seconds = 0;
+  double events = 0;
+  double decisions = 0;
+  double latency_s = 0;  // of all decisions together: see muster_decision_seconds
+  double decision_ms() const { return latency_s * 1e3 / decisions; }
 };
+
+Window operator+(const Window& a, const Window& b) {
+  return {a.seconds + b.seconds, a.events + b.events, a.decisions + b.decisions,
+          a.latency_s + b.latency_s};
+}
 
 Result<Window> watch(ChildServer& server, Duration length) {
   const auto begin = Clock::now();
@@ -121,10 +130,10 @@ Result<Window> watch(ChildServer& server, Duration length) {
     }
     return sum;
   };
-  const double steps = grew("muster_step_seconds_count");
-  if (steps < 1) return Error{Fault::Unavailable, "the loop did nothing"};
-  const double events = grew("muster_events_total") + grew("muster_decisions_total");
-  return Window{grew("muster_step_seconds_sum") * 1e3 / steps, events / seconds};
+  const double decisions = grew("muster_decision_seconds_count");
+  if (decisions < 1) return Error{Fault::Unavailable, "the loop decided nothing"};
+  return Window{seconds, grew("muster_events_total") + grew("muster_decisions_total"), decisions,
+                grew("muster_decision_seconds_sum")};
 }
 
 /// Those of one job each first, then those of all, then those that do not read.
@@ -199,32 +208,44 @@ Result<double> resume(ChildServer& server, net::StreamLoad& load, std::size_t sl
 struct Streams {
   std::vector<double> alone_ms;
   std::vector<double> streaming_ms;
-  double events_per_s = 0;  // the fewest
+  std::vector<double> growth;  // of a round: with clients over without, less one
+  std::vector<double> noise;   // how far two windows without clients are apart
+  double events_per_s = 0;     // the fewest
   double resumed = 0;
   std::uint64_t gaps = 0;
   std::uint64_t delivered = 0;
 };
+
+int rounds_of(const ServerBenchOptions& options) {
+  return options.length < long_enough ? 1 : rounds_most;
+}
 
 Result<Streams> run_rounds(ChildServer& server, const std::vector<std::string>& ids,
                            const ServerBenchOptions& options) {
   Streams out;
   const auto count = static_cast<std::size_t>(options.clients);
   const std::size_t slow = std::min(count, not_reading);
-  for (int round = 0; round < rounds; ++round) {
+  const Duration half{options.length.ms / 2};
+  for (int round = 0; round < rounds_of(options); ++round) {
     bench_progress("streams: without clients");
-    const auto alone = watch(server, options.length);
-    if (!alone) return alone.error();
+    const auto first = watch(server, Duration{half.ms / 2});
+    if (!first) return first.error();
+    const auto second = watch(server, Duration{half.ms / 2});
+    if (!second) return second.error();
+    const Window alone = *first + *second;
     bench_progress(fmt::format("streams: {} clients", count));
     const auto dropped_before = dropped_so_far(server);
     if (!dropped_before) return dropped_before.error();
     const auto load = net::StreamLoad::open("127.0.0.1", server.port(), clients_of(ids, count));
     if (!load) return load.error();
-    const auto streaming = watch(server, options.length);
+    const auto streaming = watch(server, half);
     if (!streaming) return streaming.error();
-    out.alone_ms.push_back(alone->decision_ms);
-    out.streaming_ms.push_back(streaming->decision_ms);
-    out.events_per_s =
-        round == 0 ? streaming->events_per_s : std::min(out.events_per_s, streaming->events_per_s);
+    out.alone_ms.push_back(alone.decision_ms());
+    out.streaming_ms.push_back(streaming->decision_ms());
+    out.growth.push_back(streaming->decision_ms() / alone.decision_ms() - 1);
+    out.noise.push_back(std::abs(second->decision_ms() / first->decision_ms() - 1));
+    const double rate = streaming->events / streaming->seconds;
+    out.events_per_s = round == 0 ? rate : std::min(out.events_per_s, rate);
     if (Status gone = wait_dropped(server, *dropped_before + static_cast<double>(slow)); !gone)
       return gone.error();
     const auto resumed = resume(server, **load, slow);
@@ -239,22 +260,20 @@ Result<Streams> run_rounds(ChildServer& server, const std::vector<std::string>& 
   return out;
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 void add_rows(const ServerBenchOptions& options, const Streams& streams, Sheet& sheet) {
-  const double alone = mean(streams.alone_ms);
-  const double streaming = mean(streams.streaming_ms);
   sheet.add(
       {.measure = fmt::format("decision latency with {} event clients, growth", options.clients),
-       .value = (streaming / alone - 1) * 100,
+       .value = median(streams.growth) * 100,
        .unit = "%",
        .reach = growth_percent_most,
        .direction = Reach::AtMost,
-       .note = fmt::format("{:.2f} ms without, {:.2f} ms with them", alone, streaming)});
+       .note = fmt::format("median of {} rounds; {:.2f} ms without, {:.2f} ms with them",
+                           streams.growth.size(), median(streams.alone_ms),
+                           median(streams.streaming_ms))});
+  sheet.add({.measure = "  the same without clients, one half to the other",
+             .value = median(streams.noise) * 100,
+             .unit = "%",
+             .note = "noise"});
   sheet.add({.measure = "  events meanwhile",
              .value = streams.events_per_s,
              .unit = "events/s",
@@ -290,7 +309,8 @@ Status measure_streams(const ServerBenchOptions& options, Sheet& sheet) {
   bench_progress("streams: submitting");
   // A released job makes at least four events: released, placed, started, finished.
   const double releases_per_s = std::ceil(events_per_s / 4 * 1.05);
-  const double seconds_most = rounds * (2.0 * static_cast<double>(options.length.ms) / 1e3 + 40);
+  const double seconds_most =
+      rounds_of(options) * (static_cast<double>(options.length.ms) / 1e3 + 30);
   const auto jobs = static_cast<std::uint64_t>(releases_per_s * seconds_most);
   const auto ids = submit_held(**server, jobs);
   if (!ids) return ids.error();

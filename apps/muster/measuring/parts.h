@@ -1,13 +1,6 @@
-// What the benchmarks that consist of several parts have in common: their options, the run, the
-// sheet that the parts fill.
+// What the parts of benchmarks have in common.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdlib>
-#include <functional>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,48 +14,5 @@ double median(std::vector<double> values);
 
 /// Shown on a terminal only.
 void bench_progress(std::string_view what);
-
-template <typename Sizes>
-struct BenchPart {
-  std::string name;
-  Status (*measure)(const Sizes&, Sheet&);
-};
-
-/// A command that runs all parts, or those named with --only, and exits with 0 when everything
-/// could be measured. `add_sizes` gives it the options that fill the sizes.
-template <typename Sizes>
-void add_bench_of_parts(CLI::App& bench, const std::string& name, const std::string& help,
-                        std::vector<BenchPart<Sizes>> parts,
-                        const std::function<void(CLI::App&, Sizes&)>& add_sizes) {
-  struct Options {
-    Sizes sizes = {};
-    std::vector<std::string> only = {};
-    std::string output = "text";
-  };
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = bench.add_subcommand(name, help);
-  add_sizes(*command, options->sizes);
-  std::vector<std::string> names;
-  for (const BenchPart<Sizes>& part : parts) names.push_back(part.name);
-  command->add_option("--only", options->only, "Parts to run")->check(CLI::IsMember(names));
-  command->add_option("-o,--output", options->output, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->callback([options, parts = std::move(parts)] {
-    Sheet sheet(options->output == "json");
-    for (const BenchPart<Sizes>& part : parts) {
-      const std::vector<std::string>& only = options->only;
-      if (!only.empty() && std::find(only.begin(), only.end(), part.name) == only.end()) continue;
-      const Status measured = part.measure(options->sizes, sheet);
-      bench_progress("");
-      if (!measured) sheet.fail(part.name, measured.error().message);
-    }
-    std::exit(sheet.is_whole() ? 0 : 1);
-  });
-}
-
-/// A size that is a length of time, in whole seconds.
-void add_seconds(CLI::App& command, const std::string& name, Duration& length,
-                 const std::string& help);
 
 }  // namespace muster::app

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/options.h"
 #include "kube/files.h"
 #include "kube/json.h"
 #include "kube/kubeconfig.h"
@@ -154,7 +155,8 @@ void note_what_has_no_effect(const McadFlags& flags, const Variable& variable,
 std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
   auto flags = std::make_shared<McadFlags>();
   const auto add = [&](const char* name, std::string McadFlags::* value, const char* help) {
-    serve.add_option(name, (*flags).*value, help)->group("With --profile mcad, as MCAD has them");
+    cli::add_option(serve, name, (*flags).*value, help)
+        ->group("With --profile mcad, as MCAD has them");
   };
   add("--kubeconfig", &McadFlags::kubeconfig, "the hub; none: KUBECONFIG, or the cluster around");
   add("--quotaEnabled", &McadFlags::quota_enabled, "true: QuotaSubtrees count (QUOTA_ENABLED)");

@@ -2,13 +2,16 @@
 // its own flags and environment. What is not given otherwise follows from them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "config/config.h"
+
+namespace CLI {
+class App;
+}
 
 namespace muster::app {
 

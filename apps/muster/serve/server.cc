@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/rest/config_preview.h"
 #include "apps/muster/serve/settings.h"
 #include "auth/identity.h"
 #include "auth/private_file.h"
@@ -33,8 +34,9 @@ constexpr std::uint64_t notes_bytes = std::uint64_t{1} << 30;  // of what cluste
 /// How long the engine has a finished job at hand: who asks for one that is done has just seen it
 /// end, or finds it in the tables.
 constexpr Duration engine_memory = minutes(10);
-/// Whoever waits for an answer comes first.
+/// Whoever waits for an answer comes first; whoever looks on comes before what nobody waits for.
 constexpr int snapshot_nice = 10;
+constexpr int events_nice = 5;
 
 std::string system_user() {
   const passwd* entry = ::getpwuid(::geteuid());
@@ -193,7 +195,9 @@ Status Server::open_store() {
 }
 
 void Server::make_runner() {
-  events_ = std::make_unique<api::EventHub>(*store_, api::EventHub::Options{});
+  api::EventHub::Options events;
+  events.begun = [] { ::setpriority(PRIO_PROCESS, 0, events_nice); };  // of this thread alone
+  events_ = std::make_unique<api::EventHub>(*store_, std::move(events));
   if (config_.appwrappers) appwrappers_ = std::make_unique<api::AppWrapperHub>(hub_of(config_));
   control::RunnerOptions options;
   options.inbox_most = static_cast<std::size_t>(config_.limits.inbox);
@@ -290,7 +294,10 @@ void Server::make_api() {
   workers_ = std::make_unique<api::Workers>(worker_threads, worker_tasks);
   submitter_ = std::make_unique<api::Submitter>(
       *store_, runner_->requests(), clusters::wall_now,
-      api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox)});
+      api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox),
+                              .accepted = [this](std::vector<api::AcceptedCommand> commands) {
+                                payloads_->keep(std::move(commands));
+                              }});
   const auto identify = [this](const net::Request& request) { return this->identify(request); };
   backend_ = std::make_unique<api::Backend>(
       api::Backend{*store_, *logs_, *notes_, *runner_, work(), *submitter_, *events_, *follower_,
@@ -457,13 +464,18 @@ Status Server::reload(const config::Config& config) {
   }
   for (const std::string& line : diff.lines) log_.info("reload: " + line);
   for (const std::string& line : diff.restart) log_.warn("reload: needs a restart: " + line);
-  const Status written = ask_loop([events = diff.events, notes = notes()](
+  std::string affected;
+  const Status written = ask_loop([&affected, diff, notes = notes()](
                                       const sched::World& world, Time) -> Result<control::Asked> {
-    control::Asked asked{.events = events};
+    control::Asked asked{.events = diff.events};
     api::keep_admissions(world, asked.events, notes);
+    affected = api::to_text(api::affected_by(world, diff));
+    asked.audit.push_back({0, Time{}, "muster", "", "reload", "config",
+                           fmt::format("changes by SIGHUP: {}; {}", diff.lines.size(), affected)});
     return asked;
   });
   if (!written) return written;
+  log_.info("reload: " + affected);
   return take_over(config);
 }
 

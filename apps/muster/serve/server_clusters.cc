@@ -1,5 +1,7 @@
 // How clusters come and go while the server runs: through the API, by sources where they are found,
 // by credentials that change. One list of what is there (everything()), one way to follow it.
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -43,6 +45,9 @@ bool is_same_address(const kube::ClusterEntry& a, const kube::ClusterEntry& b) {
   return a.server == b.server && a.tls_server_name == b.tls_server_name &&
          a.proxy_url == b.proxy_url;
 }
+
+/// glibc keeps what is free in the middle of the heap, unless it is told not to.
+void return_free_memory() { malloc_trim(0); }
 
 }  // namespace
 
@@ -268,7 +273,8 @@ void Server::start_appwrappers(const Accesses& accesses) {
                               return selectable_;
                             },
                         .clock = clusters::wall_now,
-                        .say = [this](const std::string& line) { log_.info(line); }});
+                        .say = [this](const std::string& line) { log_.info(line); },
+                        .return_memory = return_free_memory});
   if (!started) log_.warn("appwrappers: " + started.error().message);
 }
 

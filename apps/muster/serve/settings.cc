@@ -34,6 +34,7 @@ std::shared_ptr<const api::Settings> settings_of(const config::Config& config) {
       settings.without_containers.push_back(cluster.name);
     if (cluster.type == config::ClusterType::Kubernetes && !has_image(config, cluster))
       settings.without_image.push_back(cluster.name);
+    if (cluster.type == config::ClusterType::Simulated) settings.simulated.push_back(cluster.name);
   }
   return std::make_shared<const api::Settings>(std::move(settings));
 }

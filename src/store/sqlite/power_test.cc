@@ -47,7 +47,13 @@ Answered work(ports::Store& store) {
     const std::vector<std::string_view> payload = {text};
     const auto hashes = store.put_payloads(payload, Time{i});
     if (hashes) answered.payloads.push_back(hashes->front());
-    if (store.commit({batch(answered.batches)})) ++answered.batches;
+    // One goes with the jobs, as that of a submit that comes alone.
+    const std::string along = fmt::format("payload that goes along {}", i);
+    const std::vector<ports::Payload> with{{store.payload_hash(along), along, Time{i}}};
+    if (store.commit({batch(answered.batches), {}, {}, with})) {
+      ++answered.batches;
+      answered.payloads.push_back(with.front().hash);
+    }
     if (i % 4 == 3) {
       int books = 0;
       const std::uint64_t sequence = store.last();
