@@ -165,6 +165,10 @@ struct Metrics::Parts {
                                "Rounds of the control loop: events taken, committed and applied, "
                                "planned, decisions committed and dispatched",
                                step_seconds);
+  Histogram& latency = histogram(registry, "muster_decision_seconds",
+                                 "For each decision, from when the oldest of what its round took "
+                                 "was put to when the decision was dispatched",
+                                 step_seconds);
   Counter& tried = counters(registry, "muster_lines_tried_total",
                             "Lines of equal waiting jobs that the planner looked at")
                        .Add({});
@@ -244,6 +248,7 @@ void Metrics::step(const control::StepReport& report, const sched::World& world,
   }
   for (const model::Decision& decision : report.decisions) {
     p.decisions.Add({{"kind", kind_of(decision)}}).Increment();
+    if (report.decision_seconds) p.latency.Observe(*report.decision_seconds);
     const auto* placed = std::get_if<model::Placed>(&decision);
     if (placed == nullptr) continue;
     const sched::JobSlot slot = world.find_job(placed->job);

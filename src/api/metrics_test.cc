@@ -52,7 +52,10 @@ TEST_F(MetricsTest, AStepIsCounted) {
                    {Time{0}, model::Ticked{}}};
   report.decisions = {model::Placed{"j", 1, "a", "", {}}, model::GivenUp{"x", {}}};
   report.actions = {{ports::Verb::Create, {"j", 1}, "a", {}}};
+  report.decision_seconds = 0.004;
   metrics.step(report, world, 0.002);
+  expect("muster_decision_seconds_bucket{le=\"0.001\"} 0");
+  expect("muster_decision_seconds_bucket{le=\"0.005\"} 2");
   expect("muster_queue_waiting_jobs{queue=\"q\"} 2");
   expect("muster_cluster_takes_jobs{cluster=\"a\"} 1");
   expect("muster_decisions_total{kind=\"placed\"} 1");

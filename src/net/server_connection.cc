@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -20,6 +21,14 @@ std::chrono::milliseconds chrono_of(Duration d) { return std::chrono::millisecon
 constexpr Duration last_words = seconds(2);  // for a client to take an error and go
 // Of a stream: left to itself the system would hold megabytes for each client that does not read.
 constexpr int stream_held_bytes = 128 << 10;
+
+/// Clients that came together must not all be due together, again and again: the first beat of each
+/// comes after another part of the pause.
+std::chrono::milliseconds first_beat(Duration heartbeat) {
+  static std::atomic<std::uint32_t> count{0};
+  const std::uint64_t part = (count.fetch_add(1) * std::uint32_t{0x9e3779b9}) >> 16;
+  return std::chrono::milliseconds(1 + heartbeat.ms * static_cast<std::int64_t>(part) / 0x10000);
+}
 
 bool has_no_body(int status) { return status / 100 == 1 || status == 204 || status == 304; }
 
@@ -328,8 +337,6 @@ asio::awaitable<void> Connection::run_stream(Exchange::Answer answer) {
     transport_->hold_at_most(stream_held_bytes);
     phase_ = Phase::Streaming;
     stream_ = answer.stream;
-    const Duration heartbeat = stream_->options().heartbeat;
-    if (heartbeat.ms > 0) heartbeat_at_ = now() + chrono_of(heartbeat);
     ++thread_->core().streams;
     asio::co_spawn(thread_->io(), watch_client(shared_from_this()), asio::detached);
     bool sent = true;
@@ -339,6 +346,8 @@ asio::awaitable<void> Connection::run_stream(Exchange::Answer answer) {
       first.bytes = head.body.size();
       sent = co_await write_batch(first, chunked);
     }
+    const Duration heartbeat = stream_->options().heartbeat;
+    if (heartbeat.ms > 0) heartbeat_at_ = now() + first_beat(heartbeat);
     how = sent ? co_await pump(*stream_, chunked) : StreamEnd::ClientGone;
     --thread_->core().streams;
   }

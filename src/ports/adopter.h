@@ -1,7 +1,7 @@
 // Takes over work that another controller made and left running in a cluster, so that the job that
-// stands for it finds it there instead of making it again.
+// stands for it finds it there instead of making it again; or ends it, if the job is not to run.
 //
-// Thread contract: adopt() returns at once; `done` is called once, on a thread of the adopter's, or
+// Thread contract: both return at once; `done` is called once, on a thread of the adopter's, or
 // never when the adopter ends before.
 #pragma once
 
@@ -31,6 +31,8 @@ class Adopter {
  public:
   virtual ~Adopter() = default;
   virtual void adopt(LeftWork work, std::function<void(const Result<AdoptedPods>&)> done) = 0;
+  /// Deletes the objects of the list that were made for its owner, and no other of these names.
+  virtual void release(LeftWork work, std::function<void(const Status&)> done) = 0;
 };
 
 }  // namespace muster::ports

@@ -13,8 +13,8 @@
 //   final: the attempt never comes back, whatever create is still on its way.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: apply and relist are called from the loop's thread; problem and identity from
-// any. None of these may block.
+// Thread contract: apply, expect and relist are called from the loop's thread; problem and identity
+// from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -55,6 +55,9 @@ class Cluster {
  public:
   virtual ~Cluster() = default;
   virtual void apply(const Action& action) = 0;
+  /// This is decided, but not durable yet: its create probably follows. Whatever is made ready for
+  /// it must not be seen by anybody, nor run, before that create.
+  virtual void expect(const model::Placed&) {}
   /// Says everything again: health, nodes, and how each of `expected` stands; Gone if it was
   /// created and there is no trace of it. Removes orphans, and attempts of ours that are neither
   /// expected nor handed over after this call. Asked for at start, and when the cluster comes back.

@@ -9,7 +9,8 @@ import sys
 
 KEYS = """gangs_per_s pods_per_s first_plan_s used_gangs_per_s event_p99_us event_p50_us
 event_max_us
-bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms shapes pod_shapes
+bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms no_room_verdict_ms
+no_room_counterfactuals_ms shapes pod_shapes
 node_classes lines machine_scan_ns_per_node machine_copy_gb_per_s machine_lookups_per_s""".split()
 SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40 --growth-events 10".split()
 
@@ -23,8 +24,11 @@ def main():
         bad.append(f"{found.get('jobs_without_verdict')} waiting jobs have no verdict")
     if found.get("deterministic") is not True:
         bad.append("the order of arrival changed the plan")
-    if found.get("no_wrong"):
-        bad.append(f"saying no: {found['no_wrong']}")
+    for key in ("no_wrong", "no_room_wrong"):
+        if found.get(key):
+            bad.append(f"saying no: {found[key]}")
+    if found.get("no_room_started", 30) == 30:
+        bad.append("every gang that should have no room started")
     if not found.get("gangs_placed") or not found.get("event_placements"):
         bad.append("nothing was placed")
     text = subprocess.run([*command, "--no-growth"], check=True, text=True,

@@ -18,11 +18,14 @@ CONTRACT = Contract.load(
 class Server:
     """One data folder and its server, which can be killed and started again."""
 
-    def __init__(self, binary, config="", environment=None, preexec=None, arguments=None):
-        """With a configuration, or with arguments that stand for one."""
+    def __init__(self, binary, config="", environment=None, preexec=None, arguments=None,
+                 address="127.0.0.1", tls=None):
+        """With a configuration, or with arguments that stand for one; tls: the context of a client
+        of a server that was given a certificate."""
         self.binary = os.path.abspath(binary)
         self.folder = tempfile.mkdtemp(prefix="muster-test-")
         self.port = free_port()
+        self.address, self.tls = address, tls
         self.environment = {**os.environ, **(environment or {})}
         self.preexec = preexec
         self.process = None
@@ -36,7 +39,7 @@ class Server:
             out.write(f"data_dir: {self.folder}/data\nlisten: 127.0.0.1:{self.port}\n{text}")
 
     def start(self, wait_s=30):
-        arguments = ([*self.arguments, "--listen", f"127.0.0.1:{self.port}"] if self.arguments
+        arguments = ([*self.arguments, "--listen", f"{self.address}:{self.port}"] if self.arguments
                      else ["--config", self.config_path])
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
@@ -66,9 +69,15 @@ class Server:
         with open(self.log_path, errors="replace") as log:
             return log.read()
 
+    def connection(self, timeout):
+        if self.tls:
+            return http.client.HTTPSConnection(self.address, self.port, timeout=timeout,
+                                               context=self.tls)
+        return http.client.HTTPConnection(self.address, self.port, timeout=timeout)
+
     def request(self, method, path, body=None, headers=None, timeout=30, check=True):
         """(status, parsed body, headers); an OSError or HTTPException if there is no answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = self.connection(timeout)
         try:
             data = json.dumps(body) if isinstance(body, (dict, list)) else body
             connection.request(method, path, data,

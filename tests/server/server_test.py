@@ -340,6 +340,10 @@ class OwnServer(unittest.TestCase):
         while server.api("POST", "/jobs", {"command": "true", "queue": "new"})[0] != 201:
             self.assertLess(time.monotonic(), end, server.log())
             time.sleep(0.05)
+        row = next(row for row in server.api("GET", "/audit")[1]["rows"] if row["verb"] == "reload")
+        self.assertEqual((row["object"], row["detail"]),
+                         ("config", "changes by SIGHUP: 1; affects no jobs"))
+        self.assertIn("reload: affects no jobs", server.log())
         server.write_config("nonsense: 1\n")
         server.process.send_signal(signal.SIGHUP)
         while "not reloaded" not in server.log():

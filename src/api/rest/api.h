@@ -46,6 +46,7 @@ struct Settings {
   std::vector<std::string> clusters;            // all of them
   std::vector<std::string> without_containers;  // take no job that has an image or is of objects
   std::vector<std::string> without_image;       // take no command that brings no image
+  std::vector<std::string> simulated;           // run nothing, and print nothing
 };
 
 struct Backend {

@@ -1,5 +1,7 @@
 #include "api/rest/config_preview.h"
 
+#include <fmt/ranges.h>
+
 #include <boost/json.hpp>
 #include <utility>
 #include <vector>
@@ -51,6 +53,12 @@ Affected affected_by(const sched::World& world, const config::Diff& diff) {
     }
   }
   return affected;
+}
+
+std::string to_text(const Affected& affected) {
+  if (affected.jobs == 0) return "affects no jobs";
+  return fmt::format("affects {} {}{}{}", affected.jobs, affected.jobs == 1 ? "job" : "jobs",
+                     affected.users.empty() ? "" : " of ", fmt::join(affected.users, ", "));
 }
 
 std::string preview_json(const config::Checked& checked, const config::Diff& diff,

@@ -18,6 +18,8 @@ struct Affected {
 };
 /// Looks at every active job once, at waiting ones only by their numbers.
 Affected affected_by(const sched::World& world, const config::Diff& diff);
+/// "affects 3 jobs of ada, bob", for the log and the audit.
+std::string to_text(const Affected& affected);
 
 std::string preview_json(const config::Checked& checked, const config::Diff& diff,
                          const Affected& affected, bool applied);

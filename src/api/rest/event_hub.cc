@@ -17,8 +17,9 @@ constexpr std::size_t pending_most = 512 * 1024;  // of a client that reads the 
 constexpr std::size_t replay_events = 4096;       // looked at for one client at a time
 constexpr std::chrono::milliseconds replay_pause{5};
 /// Between two batches: what comes meanwhile goes out together, because each send to each listener
-/// costs the same, however little it is.
-constexpr std::chrono::milliseconds batch_pause{10};
+/// costs the same, however little it is. The longer the more there are who get everything.
+constexpr std::chrono::milliseconds pause_least{10};
+constexpr std::chrono::milliseconds pause_most{50};
 constexpr std::size_t joined_bytes = 64 * 1024;  // of events in one send
 
 }  // namespace
@@ -56,7 +57,7 @@ void EventHub::publish(const control::StepReport& report, const sched::World& wo
   const std::lock_guard lock(queue_mutex_);
   if (queue_.size() + report.events.size() + report.decisions.size() > options_.queued_most) {
     overflowed_ = true;
-    queued_.notify_one();
+    wake();
     return;
   }
   for (const model::Event& event : report.events) {
@@ -69,17 +70,29 @@ void EventHub::publish(const control::StepReport& report, const sched::World& wo
     const model::EventBody body = model::to_event(decision);
     queue_.push_back({++sequence, false, state_of(body), {report.now, body}});
   }
-  queued_.notify_one();
+  wake();
 }
 
 /// In a flood some are not sent: they can be asked for.
 void EventHub::tell(const model::PodNote& note) {
   const std::lock_guard lock(queue_mutex_);
   if (notes_.size() < notes_most) notes_.push_back(note);
-  queued_.notify_one();
+  wake();
+}
+
+/// While it waits for the next batch nobody need tell it that there is more.
+void EventHub::wake() {
+  if (is_idle_) queued_.notify_one();
+}
+
+std::chrono::milliseconds EventHub::pause() const {
+  const std::lock_guard lock(mutex_);
+  const std::chrono::milliseconds wanted(all_.size() / 2);
+  return std::clamp(wanted, pause_least, pause_most);
 }
 
 void EventHub::run() {
+  if (options_.begun) options_.begun();
   bool replays = false;
   auto next_batch = std::chrono::steady_clock::now();
   while (true) {
@@ -91,11 +104,13 @@ void EventHub::run() {
       const auto something = [this] {
         return stopping_ || overflowed_ || has_replays_ || !queue_.empty() || !notes_.empty();
       };
+      is_idle_ = true;
       if (replays) {
         queued_.wait_for(lock, replay_pause, something);
       } else {
         queued_.wait(lock, something);
       }
+      is_idle_ = false;
       queued_.wait_until(lock, next_batch, [this] { return stopping_; });
       if (stopping_) return;
       has_replays_ = false;
@@ -103,7 +118,7 @@ void EventHub::run() {
       notes.swap(notes_);
       std::swap(overflowed, overflowed_);
     }
-    next_batch = std::chrono::steady_clock::now() + batch_pause;
+    next_batch = std::chrono::steady_clock::now() + pause();
     send(batch);
     send(notes);
     if (overflowed) {  // there is a gap now: everybody resumes over the journal
@@ -269,7 +284,7 @@ void EventHub::begin(const Listen& what, std::uint64_t from, const net::Stream& 
   }
   const std::lock_guard lock(queue_mutex_);
   has_replays_ = true;
-  queued_.notify_one();
+  wake();
 }
 
 std::size_t EventHub::listeners() const {

@@ -12,6 +12,7 @@
 // A thread of its own writes and sends; another reads the journal for those who begin further back.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,7 @@ class EventHub {
   struct Options {
     std::size_t kept = 65'536;  // events in memory
     std::size_t queued_most = 1'000'000;
+    std::function<void()> begun = {};  // on the thread that sends, before anything else
   };
   EventHub(const ports::Store& store, Options options);
   ~EventHub();
@@ -89,6 +91,8 @@ class EventHub {
   enum class Caught { Up, NotYet, Gone };
 
   void run();
+  void wake();  // under queue_mutex_
+  std::chrono::milliseconds pause() const;
   void send(const std::deque<Published>& batch);
   void send(const std::deque<model::PodNote>& notes);
   void send(const std::vector<Kept>& batch);
@@ -111,6 +115,7 @@ class EventHub {
   std::deque<model::PodNote> notes_;
   bool overflowed_ = false;   // some were not queued: listeners must come again
   bool has_replays_ = false;  // new ones
+  bool is_idle_ = false;      // the thread waits for something to send
   bool stopping_ = false;
 
   mutable std::mutex mutex_;  // of the rest

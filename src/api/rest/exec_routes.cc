@@ -80,9 +80,6 @@ Result<std::string> find_place(const sched::World& world, ports::PodCommand& com
     return Error{Fault::Conflict, fmt::format("job {} is {}: a command can only run in a pod that "
                                               "runs",
                                               id, model::to_text(job.state))};
-  if (command.pod >= job.active->pods.size())
-    return Error{Fault::NotFound, fmt::format("pod: job {} has no pod {}; its pods are 0 to {}", id,
-                                              command.pod, job.active->pods.size() - 1)};
   command.attempt.number = job.attempt;
   return world.fleet.cluster(job.active->cluster).spec.name;
 }

@@ -226,8 +226,10 @@ TEST_F(ExecRoutes, WhatCannotRunIsAnOrdinaryError) {
               AllOf(HasSubstr("404"), HasSubstr("job nobody does not run")));
   EXPECT_THAT(refused("/jobs/waits/exec?command=ls"),
               AllOf(HasSubstr("409"), HasSubstr("job waits is Waiting")));
+  refusal = Error{Fault::NotFound, "it has no pod 2; there are 0 (p-0), 1 (p-1)"};
   EXPECT_THAT(refused("/jobs/runs/exec?command=ls&pod=2"),
-              AllOf(HasSubstr("404"), HasSubstr("has no pod 2; its pods are 0 to 1")));
+              AllOf(HasSubstr("404"), HasSubstr("job runs: it has no pod 2; there are 0 (p-0)")))
+      << "which pods there are only its cluster knows";
   refusal = Error{Fault::Conflict, "cluster a is simulated"};
   EXPECT_THAT(refused("/jobs/runs/exec?command=ls"),
               AllOf(HasSubstr("409"), HasSubstr("job runs: cluster a is simulated")));

@@ -82,14 +82,31 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+enum class Output { NobodyLooks, Followed };
+
+/// Whoever follows a job's output wants it to run: simulated clusters are left out as long as
+/// another could take it, unless it was sent there by name.
+void leave_out_simulated(const Settings& settings, config::Submission& job) {
+  const model::Gang& gang = job.spec.gang;
+  if (!gang.clusters.empty() || !gang.pool.empty()) return;
+  std::vector<std::string>& unfit = job.unfit_clusters;
+  const bool could_run = std::any_of(
+      settings.clusters.begin(), settings.clusters.end(), [&](const std::string& cluster) {
+        return !has(settings.simulated, cluster) && !has(unfit, cluster) &&
+               !has(gang.excluded_clusters, cluster);
+      });
+  if (could_run) unfit.insert(unfit.end(), settings.simulated.begin(), settings.simulated.end());
+}
+
 /// Images run where containers do, and commands without one where there is one for them. A job that
 /// no cluster of today can run would wait for nothing that is going to come.
-Status find_unfit(const Settings& settings, config::Submission& job) {
+Status find_unfit(const Settings& settings, config::Submission& job, Output output) {
   std::vector<std::string>& unfit = job.unfit_clusters;
   if (model::needs_containers(job.command)) unfit = settings.without_containers;
   if (model::needs_default_image(job.command)) {
     unfit.insert(unfit.end(), settings.without_image.begin(), settings.without_image.end());
   }
+  if (output == Output::Followed) leave_out_simulated(settings, job);
   if (unfit.empty()) return Ok{};
   const std::vector<std::string>& pins = job.spec.gang.clusters;
   const std::vector<std::string>& allowed = pins.empty() ? settings.clusters : pins;
@@ -105,13 +122,14 @@ Status find_unfit(const Settings& settings, config::Submission& job) {
 }
 
 /// It answers by itself.
-void hand_on(Backend& backend, const CallPtr& call, Submit submit) {
+void hand_on(Backend& backend, const CallPtr& call, Submit submit,
+             Output output = Output::NobodyLooks) {
   for (config::Submission& job : submit.jobs) {
     if (job.command.hub) {  // whoever names an owner could have others' objects deleted with it
       call->answer(invalid("hub: is written by the server; drop it"));
       return;
     }
-    if (const Status fits = find_unfit(*backend.settings(), job); !fits) {
+    if (const Status fits = find_unfit(*backend.settings(), job, output); !fits) {
       call->answer(fits.error());
       return;
     }
@@ -135,6 +153,8 @@ Status take_submit(Backend& backend, const CallPtr& call) {
     return invalid(fmt::format("idempotency_key: longer than {} bytes", key_most));
   const auto dry = query_bool(request, "dry_run", false);
   if (!dry) return dry.error();
+  const auto followed = query_bool(request, "followed", false);
+  if (!followed) return followed.error();
   config::JobFile file = read_jobs(request, job_options(backend));
   if (!file.ok()) {
     call->responder.send(fail(request, file.problems));
@@ -163,7 +183,7 @@ Status take_submit(Backend& backend, const CallPtr& call) {
       return Ok{};
     }
   }
-  hand_on(backend, call, std::move(submit));
+  hand_on(backend, call, std::move(submit), *followed ? Output::Followed : Output::NobodyLooks);
   return Ok{};
 }
 

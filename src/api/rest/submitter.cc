@@ -11,7 +11,7 @@ namespace muster::api {
 namespace {
 
 constexpr std::size_t batch_jobs = 10'000;
-constexpr std::size_t known_bytes_most = std::size_t{64} << 20;
+constexpr std::size_t known_bytes_most = std::size_t{8} << 20;
 constexpr std::size_t along_most = 8;  // payloads that go with a submit, and their bytes
 constexpr std::size_t along_bytes_most = 16 << 10;
 constexpr Duration known_for = minutes(20);  // less than unnamed payloads are kept
@@ -95,6 +95,16 @@ void leave_out(std::vector<std::string> clusters, model::Gang& gang) {
   }
 }
 
+/// Of the loop's queue.
+SubmitOutcome refusal(control::Requests::Put put) {
+  using Put = control::Requests::Put;
+  const Error error{Fault::Unavailable, put == Put::Full ? "too many events wait: try again later"
+                                        : put == Put::Closed
+                                            ? "the server is stopping: try again later"
+                                            : "the store takes no writes: try again later"};
+  return {error, put == Put::Full};
+}
+
 }  // namespace
 
 Status check_jobs(const sched::World& world, std::vector<model::JobSpec>& specs,
@@ -155,16 +165,33 @@ void Submitter::stop() {
 void Submitter::submit(Submit submit, std::function<void(SubmitOutcome)> done) {
   const Error busy{Fault::Unavailable, "too many submits wait: try again later"};
   const std::size_t jobs = submit.jobs.size();
+  std::vector<Waiting> alone;
   {
     const std::lock_guard lock(mutex_);
-    if (!stopping_ && (jobs_waiting_ == 0 || jobs_waiting_ + jobs <= options_.jobs_most)) {
+    const bool has_room = jobs_waiting_ == 0 || jobs_waiting_ + jobs <= options_.jobs_most;
+    if (!stopping_ && has_room && (at_work_ || !waiting_.empty() || jobs > along_most)) {
       jobs_waiting_ += jobs;
-      waiting_.push_back({std::move(submit), {}, std::move(done)});
+      waiting_.push_back({std::move(submit), {}, {}, std::move(done)});
       changed_.notify_one();
       return;
     }
+    if (!stopping_ && has_room) {
+      at_work_ = true;
+      alone.push_back({std::move(submit), {}, {}, std::move(done)});
+    }
   }
-  done({busy, true});
+  if (alone.empty()) {
+    done({busy, true});
+    return;
+  }
+  const bool handed_over = hand_over_all(alone, MaySync::No);
+  const std::lock_guard lock(mutex_);
+  at_work_ = false;
+  if (!handed_over) {
+    jobs_waiting_ += jobs;
+    waiting_.push_front(std::move(alone.front()));
+  }
+  if (stopping_ || !waiting_.empty()) changed_.notify_one();
 }
 
 void Submitter::run() {
@@ -172,8 +199,9 @@ void Submitter::run() {
     std::vector<Waiting> batch;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      changed_.wait(lock, [this] { return !at_work_ && (stopping_ || !waiting_.empty()); });
       if (waiting_.empty()) return;
+      at_work_ = true;
       std::size_t jobs = 0;
       while (!waiting_.empty() && jobs < batch_jobs) {
         jobs += waiting_.front().submit.jobs.size();
@@ -182,16 +210,24 @@ void Submitter::run() {
       }
       jobs_waiting_ -= jobs;
     }
-    if (!requests_.store_ok()) {
-      const Error refused{Fault::Unavailable, "the store takes no writes: try again later"};
-      for (const Waiting& waiting : batch) waiting.done({refused});
-      continue;
-    }
-    write_payloads(batch);
-    for (Waiting& waiting : batch) {
-      if (waiting.done) hand_over(std::move(waiting));
-    }
+    hand_over_all(batch, MaySync::Yes);
+    const std::lock_guard lock(mutex_);
+    at_work_ = false;
   }
+}
+
+/// False if payloads would have to be synced and that must not be: then nothing was done.
+bool Submitter::hand_over_all(std::vector<Waiting>& batch, MaySync may_sync) {
+  if (!requests_.store_ok()) {
+    const Error refused{Fault::Unavailable, "the store takes no writes: try again later"};
+    for (const Waiting& waiting : batch) waiting.done({refused});
+    return true;
+  }
+  if (!write_payloads(batch, may_sync)) return false;
+  for (Waiting& waiting : batch) {
+    if (waiting.done) hand_over(std::move(waiting));
+  }
+  return true;
 }
 
 /// Writing a few small payloads takes the loop less time than a sync takes; many would hold it up.
@@ -206,8 +242,9 @@ bool Submitter::take_along(std::vector<Waiting>& batch, const std::set<std::stri
   return true;
 }
 
-/// Those whose payloads cannot be written are answered here, and lose their `done`.
-void Submitter::write_payloads(std::vector<Waiting>& batch) {
+/// Those whose payloads cannot be written are answered here, and lose their `done`. False as
+/// hand_over_all.
+bool Submitter::write_payloads(std::vector<Waiting>& batch, MaySync may_sync) {
   const Time now = clock_();
   if (known_bytes_ > known_bytes_most) {
     known_.clear();
@@ -220,6 +257,7 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
       std::string text = config::to_json(job);
       const auto it = known_.find(text);
       if (it == known_.end() || it->second.put + known_for < now) fresh.insert(text);
+      waiting.bytes.push_back(text.size());
       texts.emplace_back(&job, std::move(text));
     }
   }
@@ -228,11 +266,15 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
     for (const ports::Payload& payload : batch.front().payloads)
       hashes_along.emplace(payload.bytes, payload.hash);
   } else if (!fresh.empty()) {
+    if (may_sync == MaySync::No) {
+      for (Waiting& waiting : batch) waiting.bytes.clear();
+      return false;
+    }
     const std::vector<std::string_view> views(fresh.begin(), fresh.end());
     const auto hashes = store_.put_payloads(views, now);
     if (!hashes) {
       for (Waiting& waiting : batch) std::exchange(waiting.done, nullptr)({hashes.error()});
-      return;
+      return true;
     }
     for (std::size_t i = 0; i < views.size(); ++i) {
       known_bytes_ += views[i].size() + 64;
@@ -244,6 +286,7 @@ void Submitter::write_payloads(std::vector<Waiting>& batch) {
     job->spec.payload = along != hashes_along.end() ? along->second : known_.at(text).hash;
     leave_out(std::exchange(job->unfit_clusters, {}), job->spec.gang);
   }
+  return true;
 }
 
 /// Of the jobs that others depend on. What cannot be read is looked for in the engine alone.
@@ -260,6 +303,22 @@ FinishedJobs Submitter::finished_among(const Submit& submit) const {
   return finished;
 }
 
+/// Nobody else needs the commands from here on. Jobs with given ids may be there already, with
+/// commands of their own.
+std::vector<AcceptedCommand> Submitter::commands_of(Waiting& waiting,
+                                                    const std::vector<std::string>& ids) const {
+  std::vector<AcceptedCommand> commands;
+  if (!options_.accepted || !waiting.submit.ids.empty()) return commands;
+  for (std::size_t i = 0; i < waiting.submit.jobs.size(); ++i) {
+    config::Submission& job = waiting.submit.jobs[i];
+    config::complete_command(job);
+    job.command.user = waiting.submit.user;
+    commands.push_back(
+        {ids[i], std::make_shared<const model::Command>(std::move(job.command)), waiting.bytes[i]});
+  }
+  return commands;
+}
+
 void Submitter::hand_over(Waiting waiting) {
   struct Shared {
     Submit submit;
@@ -268,6 +327,7 @@ void Submitter::hand_over(Waiting waiting) {
     bool is_first = false;  // under its key
     FinishedJobs finished;
     std::vector<ports::Payload> payloads;
+    std::vector<AcceptedCommand> commands;
     std::function<void(SubmitOutcome)> done;
   };
   const auto shared = std::make_shared<Shared>();
@@ -275,6 +335,7 @@ void Submitter::hand_over(Waiting waiting) {
   shared->ids = waiting.submit.ids;
   while (shared->ids.size() < waiting.submit.jobs.size()) shared->ids.push_back(new_id());
   config::give_ids(waiting.submit.jobs, shared->ids);
+  shared->commands = commands_of(waiting, shared->ids);
   shared->submit = std::move(waiting.submit);
   shared->payloads = std::move(waiting.payloads);
   shared->done = std::move(waiting.done);
@@ -315,22 +376,18 @@ void Submitter::hand_over(Waiting waiting) {
     }
     return asked;
   };
-  const auto done = [shared, recent = recent_](const Result<control::Answer>& answer) {
+  const auto done = [shared, recent = recent_,
+                     accepted = options_.accepted](const Result<control::Answer>& answer) {
     if (!answer) {
       if (shared->is_first) recent->seen.erase({shared->submit.user, shared->submit.key});
       shared->done({answer.error()});
       return;
     }
+    if (!shared->repeated && !shared->commands.empty()) accepted(std::move(shared->commands));
     shared->done({Submitted{shared->ids, shared->repeated}});
   };
-  using Put = control::Requests::Put;
-  const Put put = requests_.put({ask, done}, shared->submit.jobs.size());
-  if (put == Put::Taken) return;
-  const Error error{Fault::Unavailable, put == Put::Full ? "too many events wait: try again later"
-                                        : put == Put::Closed
-                                            ? "the server is stopping: try again later"
-                                            : "the store takes no writes: try again later"};
-  shared->done({error, put == Put::Full});
+  const auto put = requests_.put({ask, done}, shared->submit.jobs.size());
+  if (put != control::Requests::Put::Taken) shared->done(refusal(put));
 }
 
 /// Twelve letters and digits, without those that are easily mistaken.

@@ -4,8 +4,10 @@
 // repeated submit under its idempotency key is answered with the jobs of the first.
 //
 // Thread contract: submit from any thread but the loop's; `done` is called on any thread and must
-// not wait. A thread of its own writes payloads. The keys of the last minutes are kept for the
-// loop's thread alone: between a key's first submit and its row in the store there is no gap.
+// not wait. A submit whose payloads go with it is handed over by the caller itself when nobody else
+// is at it; a thread of our own writes all other payloads. The keys of the last minutes are kept
+// for the loop's thread alone: between a key's first submit and its row in the store there is no
+// gap.
 #pragma once
 
 #include <condition_variable>
@@ -53,6 +55,13 @@ struct SubmitOutcome {
   bool busy = false;
 };
 
+/// What the pods of a job run, as ports::Payloads says it, for whoever dispatches it soon.
+struct AcceptedCommand {
+  std::string job;
+  std::shared_ptr<const model::Command> command;
+  std::size_t bytes = 0;  // about what it holds
+};
+
 /// How jobs ended, by id: of those that others depend on.
 using FinishedJobs = std::map<std::string, model::JobState>;
 
@@ -61,6 +70,9 @@ class Submitter {
   struct Options {
     std::size_t jobs_most = 100'000;  // that wait for their payloads
     Duration keys_kept = hours(24);
+    /// Those of new jobs, once these are durable and before anything is planned: on the loop's
+    /// thread. None: nobody wants to know.
+    std::function<void(std::vector<AcceptedCommand>)> accepted = {};
   };
   Submitter(ports::Store& store, control::Requests& requests, std::function<Time()> clock,
             Options options);
@@ -73,15 +85,21 @@ class Submitter {
   struct Waiting {
     Submit submit;
     std::vector<ports::Payload> payloads = {};  // that are to be written with it
+    std::vector<std::size_t> bytes = {};        // of each job's document
     std::function<void(SubmitOutcome)> done;
   };
   /// Of keys whose rows may not be visible yet. The loop's thread alone.
   struct RecentKeys;
 
+  enum class MaySync { No, Yes };
+
   void run();
-  void write_payloads(std::vector<Waiting>& batch);
+  bool hand_over_all(std::vector<Waiting>& batch, MaySync may_sync);
+  bool write_payloads(std::vector<Waiting>& batch, MaySync may_sync);
   bool take_along(std::vector<Waiting>& batch, const std::set<std::string>& fresh, Time now) const;
   FinishedJobs finished_among(const Submit& submit) const;
+  std::vector<AcceptedCommand> commands_of(Waiting& waiting,
+                                           const std::vector<std::string>& ids) const;
   void hand_over(Waiting waiting);
   std::string new_id();
 
@@ -95,9 +113,10 @@ class Submitter {
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
   std::size_t jobs_waiting_ = 0;
+  bool at_work_ = false;  // somebody: the thread, or a caller
   bool stopping_ = false;
 
-  // Of the thread alone.
+  // Of who is at work.
   Prng prng_;
   struct Known {
     std::string hash;

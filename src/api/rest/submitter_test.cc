@@ -25,7 +25,11 @@ struct SubmitterTest : testing::Test {
     auto recovered = control::recover(store, policy);
     loop.emplace(control::Loop::Ports{inbox, store, {}, &requests}, std::move(*recovered), policy,
                  control::Options{});
-    submitter.emplace(store, requests, [] { return Time{5}; }, Submitter::Options{});
+    Submitter::Options options;
+    options.accepted = [this](std::vector<AcceptedCommand> commands) {
+      for (AcceptedCommand& command : commands) accepted.push_back(std::move(command));
+    };
+    submitter.emplace(store, requests, [] { return Time{5}; }, options);
   }
   static Submit submit(const std::string& key, const std::string& queue = "q",
                        const std::string& hash = "h") {
@@ -72,6 +76,7 @@ struct SubmitterTest : testing::Test {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<SubmitOutcome> outcomes;
+  std::vector<AcceptedCommand> accepted;
   std::optional<Submitter> submitter;
 };
 
@@ -167,6 +172,7 @@ TEST_F(SubmitterTest, AnUnknownQueueIsRefusedWithTheNearest) {
 
 TEST_F(SubmitterTest, AJobPinnedToClustersOfWhichNoneIsThereIsRefusedWithTheNearest) {
   ASSERT_TRUE(inbox.put({Time{0}, model::ClusterSet{{"here", {}, {}, minutes(5)}}}));
+  loop->step(Time{++now});
   std::size_t answers = 0;
   for (const std::vector<std::string>& pins :
        std::vector<std::vector<std::string>>{{"hear"}, {"later", "here"}}) {
@@ -179,6 +185,52 @@ TEST_F(SubmitterTest, AJobPinnedToClustersOfWhichNoneIsThereIsRefusedWithTheNear
   EXPECT_EQ(outcomes[0].result.error().message,
             "clusters: there is no cluster \"hear\"; did you mean here?");
   EXPECT_TRUE(outcomes[1].result);
+}
+
+TEST_F(SubmitterTest, WhatADurableJobRunsIsSaidAsTheStoreWouldSayIt) {
+  Submit what = submit("k");
+  what.jobs = config::read_job_json(
+                  R"({"queue": "q", "cpu": 2, "env": {"A": "${b}"}, "command": "echo $A",)"
+                  R"( "pod_sets": [{"name": "head"}, {"name": "workers", "pods": 2, "gpus": 1}]})",
+                  {})
+                  .jobs;
+  ASSERT_EQ(what.jobs.size(), 1u);
+  put(std::move(what));
+  wait_queued(1);
+  EXPECT_TRUE(accepted.empty()) << "not before it is durable";
+  wait(1);
+  ASSERT_EQ(accepted.size(), 1u);
+  EXPECT_EQ(accepted[0].job, outcomes[0].result->ids.at(0));
+  const auto row = store.job(accepted[0].job);
+  ASSERT_TRUE(row);
+  const std::string text = *store.payload(row->payload);
+  config::JobFile file = config::read_job_json(text, {});
+  ASSERT_TRUE(file.ok());
+  config::complete_command(file.jobs[0]);
+  file.jobs[0].command.user = row->user;
+  EXPECT_EQ(*accepted[0].command, file.jobs[0].command);
+  EXPECT_EQ(accepted[0].bytes, text.size());
+  put(submit("k"));  // repeated: it is the first one's command that counts
+  wait(2);
+  EXPECT_TRUE(outcomes[1].result->repeated);
+  EXPECT_EQ(accepted.size(), 1u);
+}
+
+TEST_F(SubmitterTest, WhatARefusedJobRunsIsNotSaid) {
+  put(submit("", "nowhere"));
+  Submit given = submit("");
+  given.ids = {"mine"};
+  put(std::move(given));
+  wait(2);
+  EXPECT_FALSE(outcomes[0].result);
+  EXPECT_TRUE(outcomes[1].result);
+  EXPECT_TRUE(accepted.empty()) << "one with a given id may have been there before";
+}
+
+TEST_F(SubmitterTest, ASubmitThatComesAloneIsWithTheLoopWhenTheCallReturns) {
+  put(submit(""));
+  EXPECT_EQ(requests.size(), 1u);
+  wait(1);
 }
 
 TEST_F(SubmitterTest, PayloadsOfASubmitThatComesAloneAreWrittenWithIt) {

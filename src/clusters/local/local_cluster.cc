@@ -22,6 +22,7 @@ namespace {
 
 constexpr Duration tick_busy = milliseconds(50);  // output is read this often
 constexpr Duration tick_idle = seconds(1);
+constexpr Duration blank_pause = milliseconds(5);    // the start that used the last one comes first
 constexpr Duration check_pause = milliseconds(300);  // are the supervisors alive
 constexpr Duration relaunch_pause = seconds(1);
 constexpr Duration forget_pause = minutes(1);
@@ -131,8 +132,10 @@ void LocalCluster::work() {
     const Time now = steady_now();
     if (!alive_.empty()) next_tick_ = std::min(next_tick_, now + tick_busy);
     if (now >= next_tick_) tick(now);
+    if (!has_blank_ && now >= blank_due_) make_blank(now);
     outgoing_.flush();
-    pause = std::max(next_tick_ - steady_now(), Duration{0});
+    const Time next = has_blank_ ? next_tick_ : std::min(next_tick_, blank_due_);
+    pause = std::max(next - steady_now(), Duration{0});
   }
 }
 
@@ -173,6 +176,7 @@ void LocalCluster::load() {
 }
 
 void LocalCluster::do_wishes() {
+  prepare_expected();
   for (const Wish& wish : wishes_.take()) {
     if (const auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {
       say_everything(*expected);
@@ -208,8 +212,6 @@ void LocalCluster::tick(Time now) {
   }
   if (now >= next_check_) next_check_ = now + check_pause;
   std::erase_if(tailing_, [&](const std::string& name) { return tail(entries_.at(name)); });
-  if (!has_blank_ && health_ == model::Health::Ready)
-    has_blank_ = make_blank_dir(attempts_dir_).ok();
   if (now >= next_forget_ && health_ == model::Health::Ready) forget_old(now);
   const bool busy = !alive_.empty() || !tailing_.empty() || !outgoing_.empty();
   next_tick_ = now + (busy ? tick_busy : tick_idle);
@@ -262,6 +264,67 @@ LocalCluster::Entry& LocalCluster::add(const ports::Attempt& attempt) {
   return entry;
 }
 
+/// One at a time: there is one blank directory.
+void LocalCluster::expect(const model::Placed& placed) {
+  {
+    const std::lock_guard lock(expected_mutex_);
+    if (expected_) return;
+    expected_ = {ports::Verb::Create, {placed.job, placed.attempt}, placed.cluster, placed.pods};
+  }
+  wishes_.wake();
+}
+
+void LocalCluster::prepare_expected() {
+  std::optional<ports::Action> action;
+  {
+    const std::lock_guard lock(expected_mutex_);
+    action.swap(expected_);
+  }
+  if (!action || entries_.contains(dir_name(action->attempt))) return;
+  auto spec = spec_of(*action);
+  if (!spec) return;  // the create will say why
+  if (std::exchange(prepared_, std::nullopt)) clear_blank_dir(attempts_dir_);
+  if (!has_blank_) make_blank(steady_now());
+  if (fill_blank_dir(attempts_dir_, *spec)) {
+    prepared_ = {std::move(*action), std::move(*spec)};
+  } else {
+    clear_blank_dir(attempts_dir_);
+  }
+}
+
+void LocalCluster::make_blank(Time now) {
+  has_blank_ = health_ == model::Health::Ready && make_blank_dir(attempts_dir_).ok();
+  blank_due_ = now + tick_idle;  // if it cannot be made now
+}
+
+Result<AttemptSpec> LocalCluster::spec_of(const ports::Action& action) const {
+  const auto command = ports_.payloads.of(action.attempt.job);
+  if (!command) return command.error();
+  auto spec = make_spec(action, **command, machine_environment());
+  if (!spec) return spec.error();
+  spec->cgroup = cgroup_;
+  spec->output_most = options_.output_most;
+  spec->descriptors = options_.pod_descriptors;
+  return spec;
+}
+
+/// Whatever else the blank directory was filled for is not any more.
+Result<AttemptSpec> LocalCluster::take_prepared(const ports::Action& action) {
+  std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
+  if (prepared && prepared->action.attempt == action.attempt &&
+      prepared->action.pods == action.pods)
+    return std::move(prepared->spec);
+  if (prepared) clear_blank_dir(attempts_dir_);
+  return Error{Fault::NotFound, "it is not prepared"};
+}
+
+Status LocalCluster::make_dir(const AttemptSpec& spec, bool is_prepared) {
+  has_blank_ = false;
+  blank_due_ = steady_now() + blank_pause;
+  if (is_prepared && name_blank_dir(attempts_dir_, {spec.job, spec.attempt})) return Ok{};
+  return make_attempt_dir(attempts_dir_, spec);
+}
+
 void LocalCluster::create(const ports::Action& action) {
   const auto it = entries_.find(dir_name(action.attempt));
   if (it != entries_.end()) {
@@ -277,22 +340,15 @@ void LocalCluster::create(const ports::Action& action) {
            fmt::format("there is no node {} in cluster {}", place.node, options_.name));
     return;
   }
-  const auto command = ports_.payloads.of(action.attempt.job);
-  if (!command) {
-    if (command.error().fault != Fault::Unavailable)
-      refuse(action.attempt, Outcome::Failed, 126, command.error().message);
+  auto spec = take_prepared(action);
+  const bool is_prepared = spec.ok();
+  if (!is_prepared) spec = spec_of(action);
+  if (!spec) {
+    if (spec.error().fault != Fault::Unavailable)
+      refuse(action.attempt, Outcome::Failed, 126, spec.error().message);
     return;  // it is handed over again
   }
-  auto spec = make_spec(action, **command, machine_environment());
-  if (!spec) {
-    refuse(action.attempt, Outcome::Failed, 126, spec.error().message);
-    return;
-  }
-  spec->cgroup = cgroup_;
-  spec->output_most = options_.output_most;
-  spec->descriptors = options_.pod_descriptors;
-  has_blank_ = false;
-  if (Status s = make_attempt_dir(attempts_dir_, *spec); !s) {
+  if (Status s = make_dir(*spec, is_prepared); !s) {
     refuse(action.attempt, Outcome::StartFailed, 0, s.error().message);
     return;
   }

@@ -6,13 +6,14 @@
 // without success, exit code 126 or 127 and the reason; what a full disk, a lost directory or a
 // restart of the machine does is StartFailed, and the gang queues again.
 //
-// Thread contract: apply and relist only queue, and one thread of its own does the rest: it asks
-// Payloads, writes files, talks to supervisors, hands output to the LogSink and outcomes to the
-// inbox. All of these must outlive the cluster. Destroying it leaves the pods running.
+// Thread contract: apply, expect and relist only queue, and one thread of its own does the rest: it
+// asks Payloads, writes files, talks to supervisors, hands output to the LogSink and outcomes to
+// the inbox. All of these must outlive the cluster. Destroying it leaves the pods running.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -64,6 +65,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   ~LocalCluster() override;
 
   void apply(const ports::Action& action) override { wishes_.put(action); }
+  void expect(const model::Placed& placed) override;
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
   Result<std::shared_ptr<ports::PodCommandSession>> run(
@@ -109,6 +111,11 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   void load();
 
   // ---- what the loop asks
+  void prepare_expected();
+  void make_blank(Time now);
+  Result<AttemptSpec> spec_of(const ports::Action& action) const;
+  Result<AttemptSpec> take_prepared(const ports::Action& action);
+  Status make_dir(const AttemptSpec& spec, bool is_prepared);
   void create(const ports::Action& action);
   void remove(const ports::Attempt& attempt);
   void say_everything(const std::vector<ports::Expected>& expected);
@@ -143,6 +150,8 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   LocalCommands commands_;
 
   Wishes wishes_;
+  std::mutex expected_mutex_;
+  std::optional<ports::Action> expected_;
 
   // Of the thread alone.
   Outgoing outgoing_;
@@ -151,6 +160,12 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   std::set<std::string> tailing_;         // over, but the sink has not taken all of their output
   std::string half_notice_;
   bool has_blank_ = false;  // a directory is made ahead for the next attempt
+  Time blank_due_;          // when the next one is to be made
+  struct Prepared {
+    ports::Action action;
+    AttemptSpec spec;
+  };
+  std::optional<Prepared> prepared_;  // what the blank directory is filled for
   model::Health health_ = model::Health::Ready;
   Time next_tick_, next_check_, next_forget_;
   std::thread thread_;

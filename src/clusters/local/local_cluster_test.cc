@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include "clusters/local/pod_cgroup.h"
 #include "clusters/local/testing/site.h"
 
 namespace muster::clusters {
@@ -274,6 +275,21 @@ TEST(LocalCluster, WithoutCgroupsTheMemoryLimitIsAnRlimit) {
   EXPECT_EQ(read_state(site.dir(one))->pods[0].limits, "cpu: none asked; memory: rlimit");
 }
 
+TEST(LocalCluster, WithCgroupsCpuAndMemoryAreLimitedByTheKernel) {
+  Site site;
+  model::Command command = Site::shell("exec sleep 1000");
+  command.sets[0].cpu = {500};
+  command.sets[0].memory = {200 << 20};
+  site.run(one, command);
+  site.hear<model::Started>(one);
+  const std::string limits = read_state(site.dir(one))->pods[0].limits;
+  if (limits != "cpu: cgroup; memory: cgroup")
+    GTEST_SKIP() << "NOT TESTED: this machine hands down no controllers: " << limits;
+  const std::string group = cgroup_path(read_spec(site.dir(one))->cgroup, "a", 1, 0);
+  EXPECT_THAT(lines_of(group + "/cpu.max"), ElementsAre("50000 100000"));
+  EXPECT_THAT(lines_of(group + "/memory.max"), ElementsAre(std::to_string(200 << 20)));
+}
+
 // ---- stopping
 
 TEST(LocalCluster, PodsMayOpenAsManyFilesAsTheServerCouldBeforeItTookMore) {
@@ -506,6 +522,62 @@ TEST(LocalCluster, AnAttemptThatWasMadeButNotBegunIsBegunOnce) {
   site.cluster->apply(Site::create(one));
   EXPECT_TRUE(site.hear<model::Finished>(one).success);
   EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("x"));
+}
+
+// ---- what is expected
+
+model::Placed placed(const ports::Attempt& attempt, std::size_t pods = 1) {
+  return {attempt.job, attempt.number, "c1", "", Site::create(attempt, pods).pods};
+}
+std::string blank_spec(const Site& site) { return site.directory() + "/attempts/.new-blank/spec"; }
+
+TEST(LocalCluster, WhatIsExpectedIsReadyButRunsOnlyWhenItIsAskedFor) {
+  Site site;
+  site.payloads.set("a", Site::shell("echo $MUSTER_ATTEMPT >> " + site.file("ran")));
+  site.cluster->expect(placed(one));
+  EXPECT_TRUE(eventually([&] { return exists(blank_spec(site)); }));
+  EXPECT_FALSE(exists(site.dir(one)));
+  site.cluster->apply(Site::create(one));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("1"));
+}
+
+TEST(LocalCluster, WhatIsExpectedAndDoesNotComeLeavesNothing) {
+  Site site;
+  site.payloads.set("a", Site::shell("echo a >> " + site.file("ran")));
+  site.payloads.set("b", Site::shell("echo b >> " + site.file("ran")));
+  site.cluster->expect(placed(one));
+  EXPECT_TRUE(eventually([&] { return exists(blank_spec(site)); }));
+  site.cluster->apply(Site::create({"b", 1}));  // another comes instead
+  EXPECT_TRUE(site.hear<model::Finished>({"b", 1}).success);
+  site.cluster->expect(placed(one));
+  EXPECT_TRUE(eventually([&] { return exists(blank_spec(site)); }));
+  site.restart();  // and the server dies before it is durable
+  site.cluster->relist({});
+  EXPECT_TRUE(site.cluster->wait_settled(patience));
+  EXPECT_FALSE(exists(blank_spec(site)));
+  EXPECT_FALSE(exists(site.dir(one)));
+  EXPECT_THAT(lines_of(site.file("ran")), ElementsAre("b"));
+}
+
+TEST(LocalCluster, WhatComesWithOtherPodsThanExpectedRunsAsItComes) {
+  Site site;
+  site.payloads.set("a", Site::shell("echo $RANK of $WORLD_SIZE"));
+  site.cluster->expect(placed(one));
+  EXPECT_TRUE(eventually([&] { return exists(blank_spec(site)); }));
+  site.cluster->apply(Site::create(one, 2));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_EQ(site.out(one, 1), "1 of 2\n");
+}
+
+TEST(LocalCluster, ADirectoryIsMadeAheadSoonAfterTheLastOneWasUsed) {
+  Site site;
+  const std::string blank = site.directory() + "/attempts/.new-blank";
+  for (std::uint32_t attempt = 1; attempt < 4; ++attempt) {
+    EXPECT_TRUE(eventually([&] { return exists(blank + "/unclaimed"); }));
+    site.run({"a", attempt}, Site::shell("true"));
+    EXPECT_TRUE(site.hear<model::Finished>({"a", attempt}).success);
+  }
 }
 
 TEST(LocalCluster, ManySupervisorsOfOneAttemptRunItOnce) {

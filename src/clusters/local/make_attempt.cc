@@ -125,18 +125,33 @@ std::string dir_name(const ports::Attempt& attempt) {
 
 Status make_blank_dir(const std::string& parent) { return make_whole(parent, blank, fill_blank); }
 
-Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec) {
-  const std::string name = dir_name({spec.job, spec.attempt});
+Status fill_blank_dir(const std::string& parent, const AttemptSpec& spec) {
+  return write_new(fmt::format("{}/{}/spec", parent, blank), to_text(spec), 0600);
+}
+
+Status name_blank_dir(const std::string& parent, const ports::Attempt& attempt) {
+  const std::string path = parent + "/" + dir_name(attempt);
+  if (::rename(fmt::format("{}/{}", parent, blank).c_str(), path.c_str()) != 0)
+    return io_error("make", path);
+  return Ok{};
+}
+
+void clear_blank_dir(const std::string& parent) {
   const std::string ahead = fmt::format("{}/{}", parent, blank);
-  const std::string path = parent + "/" + name;
-  Status made = write_new(ahead + "/spec", to_text(spec), 0600);
-  if (made && ::rename(ahead.c_str(), path.c_str()) != 0) made = io_error("make", path);
+  if (::unlink((ahead + "/spec").c_str()) != 0 && errno != ENOENT)
+    static_cast<void>(remove_tree(ahead));
+}
+
+Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec) {
+  const ports::Attempt attempt{spec.job, spec.attempt};
+  Status made = fill_blank_dir(parent, spec);
+  if (made) made = name_blank_dir(parent, attempt);
   if (made) return made;
   if (made.error().fault != Fault::NotFound) {
-    static_cast<void>(remove_tree(ahead));
+    static_cast<void>(remove_tree(fmt::format("{}/{}", parent, blank)));
     return made;
   }
-  return make_whole(parent, name, [&](const std::string& dir) {
+  return make_whole(parent, dir_name(attempt), [&](const std::string& dir) {
     Status status = fill_blank(dir);
     return status ? write_new(dir + "/spec", to_text(spec), 0600) : status;
   });

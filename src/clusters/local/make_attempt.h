@@ -24,6 +24,12 @@ std::string dir_name(const ports::Attempt& attempt);
 /// Makes a directory without spec and name for the next make_attempt_dir, which then has little to
 /// do: to be called while nothing waits. Nobody sees it until then.
 Status make_blank_dir(const std::string& parent);
+/// Writes what an attempt will run into the blank directory; still nobody sees it.
+Status fill_blank_dir(const std::string& parent, const AttemptSpec& spec);
+/// It is the directory of that attempt from now on.
+Status name_blank_dir(const std::string& parent, const ports::Attempt& attempt);
+/// It is for any attempt again. If that cannot be, there is none any more.
+void clear_blank_dir(const std::string& parent);
 /// Makes the directory, whole or not at all; never changes one that is there. A kill of the server
 /// does not undo it; a loss of power may (see LocalCluster::say_everything).
 Status make_attempt_dir(const std::string& parent, const AttemptSpec& spec);

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t period_us = 100'000;
 constexpr std::int64_t quota_least_us = 1'000;  // the kernel takes no less
+constexpr const char* server_leaf = "muster-server";
 
 /// A write to a file of the kernel; false if it refuses.
 bool tell(const std::string& path, std::string_view text) {
@@ -45,6 +47,36 @@ std::string own_path() {
     if (line.starts_with("0::/")) return std::string(line.substr(line == "0::/" ? 4 : 3));
   }
   return "";
+}
+
+/// The cgroups below get cpu and memory limits of their own; false if not both do.
+bool hand_down(const std::string& group) {
+  bool all = true;
+  for (const char* controller : {"+cpu", "+memory"})
+    all &= tell(group + "/cgroup.subtree_control", controller);
+  return all;
+}
+
+/// It has the controllers, and they are held back by nobody but us: a cgroup with processes hands
+/// nothing down.
+bool is_alone_in(const std::string& group) {
+  const auto controllers = read_file(group + "/cgroup.controllers");
+  const auto processes = read_file(group + "/cgroup.procs");
+  if (!controllers || !processes) return false;
+  const auto words = split_words(*controllers);
+  const bool has_some = std::find(words.begin(), words.end(), "cpu") != words.end() ||
+                        std::find(words.begin(), words.end(), "memory") != words.end();
+  return has_some && split_words(*processes).size() == 1 &&
+         split_words(*processes)[0] == std::to_string(::getpid());
+}
+
+/// This process moves into a leaf, and back if that does not help.
+void make_room(const std::string& group) {
+  const std::string leaf = fmt::format("{}/{}", group, server_leaf);
+  if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return;
+  if (tell(leaf + "/cgroup.procs", "0") && hand_down(group)) return;
+  tell(group + "/cgroup.procs", "0");
+  ::rmdir(leaf.c_str());
 }
 
 #if defined(__x86_64__)
@@ -84,14 +116,14 @@ pid_t clone_borrowing(const clone_args&, int (*)(const void*), const void*) { re
 std::string make_cgroup_base(const std::string& name) {
   const std::string mount = unified_mount();
   if (mount.empty()) return "";
-  const std::string own = mount + own_path();
+  std::string own = mount + own_path();
+  const std::string leaf = fmt::format("/{}", server_leaf);
+  if (own.ends_with(leaf)) own.erase(own.size() - leaf.size());  // somebody put us there
   const std::string base = own + "/muster-" + file_name(name);
   if (::mkdir(base.c_str(), 0755) != 0 && errno != EEXIST) return "";
   if (::access((base + "/cgroup.kill").c_str(), W_OK) != 0) return "";  // before Linux 5.14
-  for (const std::string& level : {own, base}) {
-    for (const char* controller : {"+cpu", "+memory"})
-      tell(level + "/cgroup.subtree_control", controller);
-  }
+  if (!hand_down(own) && is_alone_in(own)) make_room(own);
+  hand_down(base);
   return base;
 }
 

@@ -13,7 +13,10 @@
 namespace muster::clusters {
 
 /// A directory under our own cgroup in which cgroups of pods can be made, with the cpu and memory
-/// controllers handed down as far as that is allowed; empty where cgroups cannot be written.
+/// controllers handed down as far as that is allowed; empty where cgroups cannot be written. A
+/// process that is alone in a cgroup of its own (a service) moves into a leaf of it,
+/// `muster-server`: a cgroup with processes in it limits nothing below. Started in such a leaf it
+/// makes the directory beside it.
 std::string make_cgroup_base(const std::string& name);
 
 /// Of a child: a copy, or the parent's own, which then waits until the child runs another program
