@@ -54,7 +54,8 @@ ApiError cancelled() { return no_answer(Error{Fault::Unavailable, "cancelled"});
 
 /// A request from its start to its last attempt. The mutex is for what cancel() touches.
 struct Client::State {
-  ApiRequest request;
+  ApiRequest request;     // without its body
+  net::SharedBytes body;  // of all attempts
   // Exactly one of these three kinds.
   Done done;
   OnBytes on_bytes;
@@ -73,6 +74,11 @@ struct Client::State {
   std::optional<ApiError> cut;  // ended because the server is not heard any more
   net::HttpClient::Call http = {};
 
+  void take(ApiRequest given) {
+    request = std::move(given);
+    body = std::make_shared<const std::string>(std::move(request.body));
+    request.body.clear();
+  }
   bool cancelled_now() {
     const std::lock_guard lock(mutex);
     return is_cancelled;
@@ -124,6 +130,10 @@ class Client::Core {
     attempt(state);
   }
 
+  std::size_t waiting() const {
+    const std::lock_guard lock(mutex_);
+    return line_.size();
+  }
   Duration unheard_for() const { return milliseconds(steady_ms() - heard_at_ms_); }
 
  private:
@@ -164,7 +174,8 @@ class Client::Core {
     net::ClientRequest made{.method = request.method,
                             .url = base_ + target_of(request),
                             .headers = credential.headers,
-                            .body = request.body};
+                            .body = {}};
+    if (state.body) made.body = state.body;
     made.headers.set("Accept", request.accept);
     made.headers.set("User-Agent", options_.user_agent);
     if (!request.content_type.empty()) made.headers.set("Content-Type", request.content_type);
@@ -216,6 +227,7 @@ class Client::Core {
     }
     if (response->status / 100 == 2) {
       if (state->on_bytes) return finish_stream(state, Ok{});
+      if (!state->request.is_answer_read) return finish(state, json::value());
       return finish(state, parse_answer(response->body));
     }
     ApiError error = api_error_of(response->status, response->headers, response->body);
@@ -390,7 +402,7 @@ class Client::Core {
   const Access access_;
   const ClientOptions options_;
   std::string base_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Prng jitter_;              // guarded by mutex_, as the next four
   std::size_t running_ = 0;  // requests under way
   std::deque<StatePtr> line_;
@@ -425,9 +437,9 @@ Client::~Client() = default;
 
 const Access& Client::access() const { return core_->access(); }
 
-Client::Call Client::send_later(const ApiRequest& request, Done done) {
+Client::Call Client::send_later(ApiRequest request, Done done) {
   const auto state = std::make_shared<State>();
-  state->request = request;
+  state->take(std::move(request));
   state->done = std::move(done);
   core_->begin(state);
   Call call;
@@ -435,10 +447,10 @@ Client::Call Client::send_later(const ApiRequest& request, Done done) {
   return call;
 }
 
-Client::Call Client::stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done,
+Client::Call Client::stream_later(ApiRequest request, OnBytes on_bytes, StreamDone done,
                                   std::function<void()> on_open) {
   const auto state = std::make_shared<State>();
-  state->request = request;
+  state->take(std::move(request));
   state->on_open = std::move(on_open);
   state->on_bytes = std::move(on_bytes);
   state->stream_done = std::move(done);
@@ -448,10 +460,10 @@ Client::Call Client::stream_later(const ApiRequest& request, OnBytes on_bytes, S
   return call;
 }
 
-Client::Call Client::open_socket(const ApiRequest& request, std::vector<std::string> protocols,
+Client::Call Client::open_socket(ApiRequest request, std::vector<std::string> protocols,
                                  SocketCallbacks callbacks) {
   const auto state = std::make_shared<State>();
-  state->request = request;
+  state->take(std::move(request));
   state->protocols = std::move(protocols);
   state->socket = std::move(callbacks);
   core_->begin(state);
@@ -460,17 +472,17 @@ Client::Call Client::open_socket(const ApiRequest& request, std::vector<std::str
   return call;
 }
 
-Reply<Client::Json> Client::send(const ApiRequest& request) {
+Reply<Client::Json> Client::send(ApiRequest request) {
   MUSTER_CHECK(!is_io_thread(), "a callback must not wait: use send_later");
   std::promise<Reply<Json>> promise;
-  send_later(request, [&](Reply<Json> reply) { promise.set_value(std::move(reply)); });
+  send_later(std::move(request), [&](Reply<Json> reply) { promise.set_value(std::move(reply)); });
   return promise.get_future().get();
 }
 
-Reply<Ok> Client::stream(const ApiRequest& request, OnBytes on_bytes) {
+Reply<Ok> Client::stream(ApiRequest request, OnBytes on_bytes) {
   MUSTER_CHECK(!is_io_thread(), "a callback must not wait: use stream_later");
   std::promise<Reply<Ok>> promise;
-  stream_later(request, std::move(on_bytes),
+  stream_later(std::move(request), std::move(on_bytes),
                [&](Reply<Ok> reply) { promise.set_value(std::move(reply)); });
   return promise.get_future().get();
 }
@@ -480,6 +492,8 @@ void Client::run_after(Duration wait, std::function<void(bool is_stopping)> func
 }
 
 Duration Client::unheard_for() const { return core_->unheard_for(); }
+
+std::size_t Client::waiting() const { return core_->waiting(); }
 
 bool Client::is_io_thread() const { return core_->http().is_io_thread(); }
 

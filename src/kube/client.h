@@ -16,6 +16,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -76,15 +77,15 @@ class Client {
   const Access& access() const;
 
   /// Waits for the answer.
-  Reply<Json> send(const ApiRequest& request);
+  Reply<Json> send(ApiRequest request);
   /// done is called exactly once, on the I/O thread.
-  Call send_later(const ApiRequest& request, Done done);
+  Call send_later(ApiRequest request, Done done);
 
   /// An answer without end: a watch, a log. Its bytes come as they are read; on_open, which may be
   /// empty, when the server agreed: a watch may then be quiet for long.
-  Call stream_later(const ApiRequest& request, OnBytes on_bytes, StreamDone done,
+  Call stream_later(ApiRequest request, OnBytes on_bytes, StreamDone done,
                     std::function<void()> on_open = {});
-  Reply<Ok> stream(const ApiRequest& request, OnBytes on_bytes);
+  Reply<Ok> stream(ApiRequest request, OnBytes on_bytes);
 
   /// exec, attach, port-forward. on_close may carry the server's refusal.
   struct SocketCallbacks {
@@ -94,11 +95,14 @@ class Client {
     std::function<void(Reply<net::WebSocketClose>)> on_close = {};
     std::function<void()> on_drained = {};
   };
-  Call open_socket(const ApiRequest& request, std::vector<std::string> protocols,
+  Call open_socket(ApiRequest request, std::vector<std::string> protocols,
                    SocketCallbacks callbacks);
 
   /// Since an answer, of whatever status, or a byte of a stream came; or since it was made.
   Duration unheard_for() const;
+
+  /// Requests that wait in line because so many are under way.
+  std::size_t waiting() const;
 
   /// On the I/O thread after that time; with true, and soon, when the client goes away before.
   void run_after(Duration wait, std::function<void(bool is_stopping)> function);

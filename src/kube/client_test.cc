@@ -43,6 +43,19 @@ TEST(Client, TheAnswerIsTheObject) {
   EXPECT_EQ(server.request(0).headers.get("Accept"), "application/json");
 }
 
+TEST(Client, AnAnswerThatNobodyWantsIsNotRead) {
+  ScriptedServer server;
+  server.then(201, "no JSON at all").then(409, conflict);
+  const auto client = make_client(server.access());
+  const auto made = client->send(unread({.method = "POST", .path = "/x", .body = "{}"}));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_TRUE(made->is_null());
+  EXPECT_EQ(server.request(0).body, "{}");
+  const auto refused = client->send(unread({.method = "POST", .path = "/x", .body = "{}"}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().is_conflict()) << "errors are";
+}
+
 TEST(Client, AServerBelowAPathIsReachedThere) {
   ScriptedServer server;
   server.then(200, "{}");

@@ -24,6 +24,7 @@ struct ApiRequest {
   std::optional<Duration> timeout = {};       // instead of the client's, of one attempt
   std::optional<Duration> idle_timeout = {};  // without a byte; of streams, which have none else
   bool may_retry = true;
+  bool is_answer_read = true;  // false: of an answer that is no error nothing is wanted, it is null
 };
 
 ApiRequest get_request(const Resource& resource, std::string_view ns, std::string_view name,
@@ -101,6 +102,12 @@ struct LogOptions {
 };
 ApiRequest log_request(std::string_view ns, std::string_view pod,
                        const LogOptions& options = LogOptions());
+
+/// The same request, of whose answer nothing but its success is wanted.
+inline ApiRequest unread(ApiRequest request) {
+  request.is_answer_read = false;
+  return request;
+}
 
 /// "/path?query", encoded.
 std::string target_of(const ApiRequest& request);

@@ -7,11 +7,14 @@
 
 #include "kube/yaml.h"
 #include "manifest/pod_shape.h"
+#include "model/host_port.h"
 
 namespace muster::manifest {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 boost::json::value list_of(std::string_view yaml) {
   const auto documents = kube::parse_yaml(yaml);
@@ -358,6 +361,44 @@ spec:
   pod.spread = {{2, "zone", {{{"app", "x"}}, {}}, false}};
   EXPECT_EQ(sets->at(0).pod, pod);
   EXPECT_EQ(sets->at(0).count, 1);
+}
+
+TEST(PodShape, ToRatherStandAwayIsASoftSpreadAndToRatherStandNearIsSaid) {
+  const auto list = read_objects(list_of(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: a}]
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 5, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: y}}}}
+    podAntiAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 5, podAffinityTerm: {topologyKey: host, labelSelector: {matchLabels: {app: x}}}}
+      - {weight: 5, podAffinityTerm: {topologyKey: zone}}
+)"));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  const auto sets = pod_sets_of(*list, {});
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  const std::vector<model::Spread> soft = {{1, "host", {{{"app", "x"}}, {}}, false}};
+  EXPECT_EQ(sets->at(0).pod.spread, soft) << "a term without selector selects no pod";
+  EXPECT_THAT(sets->at(0).pod.pod_affinity, IsEmpty());
+  EXPECT_THAT(unweighed_wishes(*list),
+              ElementsAre("Pod p, template: preferred podAffinity is left to the scheduler of the "
+                          "cluster; Muster does not weigh it when it chooses nodes"));
+}
+
+TEST(PodShape, TheSamePortOfTwoProtocolsIsTwoPorts) {
+  const auto list = read_objects(list_of(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, ports: "
+      "[{hostPort: 53}, {hostPort: 53, protocol: UDP}, {hostPort: 53, protocol: TCP}]}]}}"));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  const auto sets = pod_sets_of(*list, {});
+  ASSERT_TRUE(sets.ok()) << sets.error().message;
+  EXPECT_THAT(sets->at(0).pod.host_ports,
+              ElementsAre(53, model::host_port(53, model::Protocol::Udp)));
 }
 
 TEST(PodShape, AnUnknownOperatorIsRefusedWithItsField) {

@@ -53,6 +53,7 @@ class ShapeReader {
     read_node_affinity();
     read_pod_terms("podAffinity", shape_.pod_affinity);
     read_pod_terms("podAntiAffinity", shape_.pod_anti_affinity);
+    read_wishes_to_be_away();
     read_spread();
     if (!wrong_) return wrong_.error();
     return std::move(shape_);
@@ -136,6 +137,20 @@ class ShapeReader {
     for (const json::value& item : items_at(pod_, {"spec", "affinity", kind, required})) {
       if (find(item, {"labelSelector"}) == nullptr) continue;  // selects no pod
       into.push_back({selector(item, field), std::string(text_at(item, {"topologyKey"}))});
+    }
+  }
+
+  /// To stand rather where fewer of those pods are is what a soft spread says.
+  void read_wishes_to_be_away() {
+    for (const json::value& item :
+         items_at(pod_, {"spec", "affinity", "podAntiAffinity", preferred})) {
+      const json::value* term = find(item, {"podAffinityTerm"});
+      if (term == nullptr || find(*term, {"labelSelector"}) == nullptr) continue;
+      model::Spread one;
+      one.topology_key = text_at(*term, {"topologyKey"});
+      one.selector = selector(*term, "spec.affinity.podAntiAffinity");
+      one.required = false;
+      shape_.spread.push_back(std::move(one));
     }
   }
 
@@ -236,6 +251,21 @@ Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const Gpu
     set.pod = std::move(*shape);
   }
   return sets;
+}
+
+std::vector<std::string> unweighed_wishes(const ObjectList& list) {
+  std::vector<std::string> wishes;
+  for (const PodTemplate& one : list.templates) {
+    if (!one.has_template) continue;
+    const json::value& object = list.objects[one.object];
+    if (items_at(pod_of(object, one), {"spec", "affinity", "podAffinity", preferred}).empty())
+      continue;
+    wishes.push_back(fmt::format(
+        "{}, {}: preferred podAffinity is left to the scheduler of the cluster; Muster does not "
+        "weigh it when it chooses nodes",
+        title_of(object), to_text(one.path)));
+  }
+  return wishes;
 }
 
 }  // namespace muster::manifest

@@ -19,4 +19,8 @@ Result<model::PodShape> pod_shape_of(const boost::json::value& pod, const GpuNam
 /// The gang that a list of objects is: a set a template.
 Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming);
 
+/// Wishes of the pods that Muster does not weigh when it chooses nodes, one sentence each. The
+/// cluster's own scheduler still does.
+std::vector<std::string> unweighed_wishes(const ObjectList& list);
+
 }  // namespace muster::manifest

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/json.h"
+#include "model/host_port.h"
 
 namespace muster::manifest {
 
@@ -97,7 +98,9 @@ std::vector<int> host_ports_of(const json::value& pod) {
     for (const json::value& port : items_at(container, {"ports"})) {
       std::int64_t number = kube::integer_at(port, {"hostPort"});
       if (number == 0 && is_on_host) number = kube::integer_at(port, {"containerPort"});
-      if (number > 0 && number < 65536) ports.push_back(static_cast<int>(number));
+      const auto protocol = model::parse_protocol(kube::text_at(port, {"protocol"}));
+      if (number > 0 && number < model::ports_of_a_protocol && protocol)
+        ports.push_back(model::host_port(static_cast<int>(number), *protocol));
     }
   }
   return ports;

@@ -1,8 +1,10 @@
 #include "clusters/kubernetes/adoption.h"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
@@ -64,8 +66,10 @@ class Descent {
   std::map<std::string, bool> known_;  // by uid: whether it is, or descends from, one of ours
 };
 
-Status add_objects(kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work,
-                   Descent& ours) {
+/// Calls `found` with each object of the list that is there and was made for the owner.
+Status find_objects(
+    kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work,
+    const std::function<Status(const kube::Resource&, const json::value& there)>& found) {
   json::error_code wrong;
   const json::value read = json::parse(work.objects, wrong);
   if (wrong) return invalid("objects: not JSON: " + wrong.message());
@@ -78,17 +82,39 @@ Status add_objects(kube::Client& client, kube::RestMapper& kinds, const ports::L
     const auto there = client.send(kube::get_request(*kind, work.ns, kube::name_of(object)));
     if (!there && there.error().is_not_found()) continue;
     if (!there) return unavailable(there.error());
-    for (const json::value& owner : kube::items_at(*there, {"metadata", "ownerReferences"})) {
-      if (text_at(owner, {"uid"}) == work.owner_uid) ours.add(kube::uid_of(*there));
-    }
+    const json::array& owners = kube::items_at(*there, {"metadata", "ownerReferences"});
+    const bool is_its = std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
+      return text_at(owner, {"uid"}) == work.owner_uid;
+    });
+    if (!is_its) continue;
+    if (Status done = found(*kind, *there); !done) return done;
   }
   return Ok{};
+}
+
+Status released(kube::Client& client, const ports::LeftWork& work) {
+  kube::RestMapper kinds(client);
+  return find_objects(
+      client, kinds, work, [&](const kube::Resource& kind, const json::value& there) -> Status {
+        kube::DeleteOptions options;
+        options.uid = kube::uid_of(there);
+        options.propagation = "Background";
+        const auto gone =
+            client.send(kube::delete_request(kind, work.ns, kube::name_of(there), options));
+        // A conflict: it is another one by now.
+        if (gone || gone.error().is_not_found() || gone.error().is_conflict()) return Ok{};
+        return unavailable(gone.error());
+      });
 }
 
 Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& work) {
   kube::RestMapper kinds(client);
   Descent ours(client, kinds, work.ns);
-  if (const Status done = add_objects(client, kinds, work, ours); !done) return done.error();
+  const auto add = [&](const kube::Resource&, const json::value& there) -> Status {
+    ours.add(kube::uid_of(there));
+    return Ok{};
+  };
+  if (const Status done = find_objects(client, kinds, work, add); !done) return done.error();
   ports::AdoptedPods found;
   if (ours.is_empty()) return found;
   const auto pods = kube::list_all(client, kube::resources::pods(), work.ns,
@@ -131,9 +157,17 @@ KubernetesAdopter::~KubernetesAdopter() {
 
 void KubernetesAdopter::adopt(ports::LeftWork work,
                               std::function<void(const Result<ports::AdoptedPods>&)> done) {
+  put([this, work = std::move(work), done = std::move(done)] { done(adopted(*client_, work)); });
+}
+
+void KubernetesAdopter::release(ports::LeftWork work, std::function<void(const Status&)> done) {
+  put([this, work = std::move(work), done = std::move(done)] { done(released(*client_, work)); });
+}
+
+void KubernetesAdopter::put(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
-    asked_.emplace_back(std::move(work), std::move(done));
+    asked_.push_back(std::move(task));
   }
   changed_.notify_one();
 }
@@ -143,11 +177,10 @@ void KubernetesAdopter::work() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_stopping_ || !asked_.empty(); });
     if (is_stopping_) return;
-    const Asked next = std::move(asked_.front());
+    const auto next = std::move(asked_.front());
     asked_.pop_front();
     lock.unlock();
-    const Result<ports::AdoptedPods> found = adopted(*client_, next.first);
-    next.second(found);
+    next();
   }
 }
 

@@ -7,10 +7,10 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "kube/client.h"
 #include "ports/adopter.h"
@@ -24,15 +24,16 @@ class KubernetesAdopter : public ports::Adopter {
   ~KubernetesAdopter() override;
   void adopt(ports::LeftWork work,
              std::function<void(const Result<ports::AdoptedPods>&)> done) override;
+  void release(ports::LeftWork work, std::function<void(const Status&)> done) override;
 
  private:
   void work();
+  void put(std::function<void()> task);
 
   const std::unique_ptr<kube::Client> client_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  using Asked = std::pair<ports::LeftWork, std::function<void(const Result<ports::AdoptedPods>&)>>;
-  std::deque<Asked> asked_;  // guarded by mutex_
+  std::deque<std::function<void()>> asked_;  // guarded by mutex_
   bool is_stopping_ = false;
   std::thread thread_;
 };

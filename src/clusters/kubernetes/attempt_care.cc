@@ -50,6 +50,9 @@ Duration ready_limit(const model::ObjectCare& care, int requeues, Duration other
   const Duration most = care.ready_within_most.ms > 0 ? care.ready_within_most : longest;
   Duration limit = first;
   if (care.ready_growth == ReadyGrowth::None) return limit;
+  const bool has_next =
+      care.ready_growth == ReadyGrowth::Exponential && care.ready_within_next.ms > 0;
+  if (requeues > 0 && has_next) limit = care.ready_within_next;
   for (int i = 1; i < requeues && limit < most; ++i) {
     if (care.ready_growth == ReadyGrowth::Linear) limit = limit + first;
     if (care.ready_growth == ReadyGrowth::Exponential) limit = limit + limit;
@@ -83,6 +86,7 @@ std::string care_text(const model::ObjectCare& care) {
                     {"retryableExitCodes", json::value_from(care.retryable_exit_codes)},
                     {"keepEnded", care.keep_ended},
                     {"waitsForPods", care.waits_for_pods}};
+  if (care.ready_within_next.ms > 0) made["readyWithinNextMs"] = care.ready_within_next.ms;
   for (const OptionalTime& time : optional_times) {
     if (const auto& given = care.*time.field) made[time.key] = given->ms;
   }
@@ -109,6 +113,7 @@ model::ObjectCare parse_care(std::string_view text) {
   care.starts_when_made = kube::flag_at(read, {"startsWhenMade"}, false);
   care.ready_pods = small("readyPods");
   care.ready_within = Duration{number("readyWithinMs")};
+  care.ready_within_next = Duration{number("readyWithinNextMs")};
   care.ready_within_most = Duration{number("readyWithinMostMs")};
   for (const ReadyGrowth growth : {ReadyGrowth::Linear, ReadyGrowth::Exponential}) {
     if (kube::text_at(read, {"readyGrowth"}) == word_of(growth)) care.ready_growth = growth;

@@ -25,6 +25,14 @@ TEST(AttemptCare, TheTimeToGetReadyGrowsAsItsJobSays) {
         .ready_growth = ReadyGrowth::Exponential},
        {60, 60, 120, 200, 200}},
       {{.ready_within = seconds(60), .ready_within_most = seconds(30)}, {60, 60}},
+      {{.ready_within = seconds(30),
+        .ready_within_next = seconds(60),
+        .ready_growth = ReadyGrowth::Exponential},
+       {30, 60, 120, 240}},
+      {{.ready_within = seconds(30),
+        .ready_within_next = seconds(60),
+        .ready_growth = ReadyGrowth::Linear},
+       {30, 30, 60, 90}},
       {{.ready_growth = ReadyGrowth::Exponential}, {600, 600, 1200}},
   };
   for (const auto& c : cases) {

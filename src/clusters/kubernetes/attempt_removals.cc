@@ -116,8 +116,8 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
     // meanwhile.
     if (index <= 1) options.propagation = "Foreground";
     client_.send_later(
-        kube::delete_collection_request(all.at(index), removal->ns,
-                                        {.label_selector = removal->selector}, options),
+        kube::unread(kube::delete_collection_request(
+            all.at(index), removal->ns, {.label_selector = removal->selector}, options)),
         [self = shared_from_this(), index, removal](const Reply<json::value>& deleted) {
           if (!deleted && is_unanswered(deleted.error())) return self->end(*removal, false);
           self->remove_from(index + 1, removal);

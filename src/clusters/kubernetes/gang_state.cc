@@ -50,6 +50,14 @@ std::string words_of(const json::value& from) {
   return fmt::format("{}{}{}", reason, reason.empty() || message.empty() ? "" : ": ", message);
 }
 
+/// The same of a condition; "": there is none.
+std::string words_at(const json::value& object, std::string_view condition_type) {
+  for (const json::value& condition : items_at(object, {"status", "conditions"})) {
+    if (text_at(condition, {"type"}) == condition_type) return words_of(condition);
+  }
+  return "";
+}
+
 /// Why a container ended badly, or does not start.
 void read_container(const json::value& status, PodSight& pod) {
   if (const json::value* ended = find(status, {"state", "terminated"})) {
@@ -103,6 +111,14 @@ PodOutputSight output_of(const json::value& pod, bool is_over) {
     output.has_ended = has_ended && (is_over || text_at(pod, {"spec", "restartPolicy"}) == "Never");
   }
   return output;
+}
+
+bool leads(const json::value& pod) {
+  const auto is = [&](std::string_view label, std::string_view value) {
+    return text_at(pod, {"metadata", "labels", label}) == value;
+  };
+  return is("ray.io/node-type", "head") || is("training.kubeflow.org/job-role", "master") ||
+         is("leaderworkerset.sigs.k8s.io/worker-index", "0");
 }
 
 /// A deletion's time is when its grace is over.
@@ -171,6 +187,7 @@ PodSight pod_sight_of(const json::value& pod) {
       kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");
   if (leaves_by) read_deletion(pod, *leaves_by, sight);
   read_devices(pod, sight);
+  sight.leads = leads(pod);
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_own_rooted = find(pod, {"metadata", "annotations", root_annotation}) != nullptr;
   sight.is_ready = is_true(pod, "Ready");
@@ -191,7 +208,9 @@ PodSight pod_sight_of(const json::value& pod) {
                        reason == "NodeLost" || reason == "Preempting" || reason == "Shutdown" ||
                        reason == "NodeShutdown" || reason == "UnexpectedAdmissionError";
   if (sight.is_disrupted || (sight.why.empty() && sight.phase == "Failed")) {
-    const std::string words = words_of(*find(pod, {"status"}));
+    std::string words = words_of(*find(pod, {"status"}));
+    // Whoever evicts a pod by the API, or preempts it, says so only there.
+    if (words.empty()) words = words_at(pod, "DisruptionTarget");
     if (!words.empty()) sight.why = words;
   }
   return sight;

@@ -57,6 +57,7 @@ struct PodSight {
   bool is_disrupted = false;       // taken away by others: evicted, preempted, node lost
   bool is_listed = false;          // its job is a list of objects
   bool is_own_rooted = false;      // that is one Job, with no other root
+  bool leads = false;              // its kind calls it the head, the master or the first of a group
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
   std::vector<std::string> devices = {};  // extended resources that it asks for

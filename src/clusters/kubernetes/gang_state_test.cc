@@ -89,6 +89,10 @@ TEST(GangState, WhatOthersTookAwayIsNoFailureOfTheJob) {
   const GangState state = gang_state_of({failed}, {evicted});
   EXPECT_EQ(state.phase, GangPhase::Disrupted);
   EXPECT_EQ(state.reason, "pod p on n: Evicted: low on disk");
+  const PodSight preempted = pod(R"({"phase":"Running","conditions":[{"type":"DisruptionTarget",
+    "status":"True","reason":"PreemptionByScheduler","message":"to make room"}]})");
+  EXPECT_EQ(gang_state_of({open}, {preempted}).reason,
+            "pod p on n: PreemptionByScheduler: to make room");
   JobSight deleting = open;
   deleting.is_deleting = true;
   EXPECT_EQ(gang_state_of({deleting}, {ready}).phase, GangPhase::Disrupted);

@@ -67,13 +67,16 @@ class GangWatch::Core {
     handlers_.on_change();
   }
   GangState state_of(const ports::Attempt& attempt) const {
-    std::string taken;
+    LostPod lost;
     {
       const std::lock_guard lock(mutex_);
-      const auto lost = lost_pods_.find(attempt);
-      if (lost != lost_pods_.end()) taken = lost->second;
+      const auto found = lost_pods_.find(attempt);
+      if (found != lost_pods_.end()) lost = found->second;
     }
-    return gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt), taken);
+    GangState state =
+        gang_state_of(values_of(jobs_->store(), attempt), pods_of(attempt), lost.name);
+    if (state.phase == GangPhase::Disrupted && !lost.why.empty()) state.reason = lost.why;
+    return state;
   }
   std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const {
     return own_rooted_state_of(values_of(jobs_->store(), attempt), pods_of(attempt));
@@ -100,6 +103,10 @@ class GangWatch::Core {
   }
 
  private:
+  struct LostPod {
+    std::string name;
+    std::string why;  // who took it away said so; "": nobody did
+  };
   bool is_absent(const ports::Attempt& attempt) const {
     return values_of(jobs_->store(), attempt).empty() && pods_of(attempt).empty();
   }
@@ -108,7 +115,10 @@ class GangWatch::Core {
   void note_loss(const PodSight& last) {
     if (!is_taken_away(last)) return;
     const std::lock_guard lock(mutex_);
-    lost_pods_.emplace(attempt_of(last), last.name);
+    const std::string why = last.is_disrupted && !last.why.empty()
+                                ? fmt::format("pod {} on {}: {}", last.name, last.node, last.why)
+                                : "";
+    lost_pods_.emplace(attempt_of(last), LostPod{last.name, why});
   }
   void note_loss(const JobSight&) {}
 
@@ -147,8 +157,8 @@ class GangWatch::Core {
   const GangWatchHandlers handlers_;
   const std::string selector_;
   mutable std::mutex mutex_;
-  std::set<ports::Attempt> touched_;                 // guarded by mutex_, as the next
-  std::map<ports::Attempt, std::string> lost_pods_;  // one of those with Jobs or pods left
+  std::set<ports::Attempt> touched_;             // guarded by mutex_, as the next
+  std::map<ports::Attempt, LostPod> lost_pods_;  // one of those with Jobs or pods left
   std::optional<kube::Informer<JobSight>> jobs_;
   std::optional<kube::Informer<PodSight>> pods_;
 };

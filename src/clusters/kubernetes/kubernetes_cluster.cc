@@ -22,6 +22,7 @@ namespace muster::clusters {
 
 namespace {
 
+constexpr std::size_t requests_most = 32;  // under way: more make an API server no faster
 constexpr Duration pass_pause = milliseconds(200);
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration short_pause = milliseconds(50);  // the inbox is full, or a log ends
@@ -41,6 +42,20 @@ std::vector<std::string> namespaces_of(const KubernetesOptions& options) {
   };
   for (const std::string& ns : options.objects.namespaces) add(ns);
   for (const PoolObjects& pool : options.pools) add(pool.pod.ns);
+  return all;
+}
+
+/// By the names of pools and of fleet pools they belong to; of a fleet pool the first pool here.
+std::map<std::string, ObjectOptions> pool_objects_of(const KubernetesOptions& options) {
+  std::map<std::string, ObjectOptions> all;
+  const auto add = [&](const std::string& pool, const PodDefaults& pod) {
+    if (pool.empty() || all.contains(pool)) return;
+    all.emplace(pool, options.objects).first->second.pod = pod;
+  };
+  for (const PoolObjects& one : options.pools) {
+    add(one.pool, one.pod);
+    for (const std::string& fleet_pool : one.fleet_pools) add(fleet_pool, one.pod);
+  }
   return all;
 }
 
@@ -86,7 +101,9 @@ model::PodNote held_note(const ports::Attempt& attempt, const std::string& title
 
 Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOptions options,
                                                                    Ports ports) {
-  auto client = kube::Client::make(options.access);
+  kube::ClientOptions how;
+  how.requests_max = requests_most;
+  auto client = kube::Client::make(options.access, how);
   if (!client) return client.error();
   options.objects.cluster = options.name;
   std::unique_ptr<KubernetesCluster> cluster(
@@ -98,6 +115,7 @@ Result<std::unique_ptr<KubernetesCluster>> KubernetesCluster::open(KubernetesOpt
 KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                                      std::unique_ptr<kube::Client> client)
     : options_(std::move(options)),
+      pool_objects_(pool_objects_of(options_)),
       ports_(ports),
       wishes_(options_.queue_most),
       outgoing_(ports.inbox),
@@ -205,9 +223,10 @@ void KubernetesCluster::clear_to_leave() {
 }
 
 /// Once, when the cluster is seen. Whoever may not read it does without.
-void KubernetesCluster::ask_identity() {
-  if (has_asked_identity_ || !sight_->is_complete()) return;
-  has_asked_identity_ = true;
+void KubernetesCluster::get_acquainted() {
+  if (is_acquainted_ || !sight_->is_complete()) return;
+  is_acquainted_ = true;
+  writer_->prepare();
   client_->send_later(kube::get_request(kube::resources::namespaces(), "", identity_namespace),
                       [this](const kube::Reply<boost::json::value>& found) {
                         if (!found) return;
@@ -236,7 +255,7 @@ void KubernetesCluster::work() {
       teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       next_free_ = now + free_pause;
     }
-    ask_identity();
+    get_acquainted();
     clear_to_leave();
     do_commands(now);
     tell_notes(now);
@@ -322,7 +341,9 @@ void KubernetesCluster::look_at_gangs(Time now) {
   for (const auto& watches : watches_) {
     for (const ports::Attempt& attempt : watches->gangs->take_touched()) {
       if (!book_.knows(attempt)) continue;
-      logs_->look(attempt, pods_of(attempt), now);
+      const std::vector<PodSight> pods = pods_of(attempt);
+      claims_.pods_seen(attempt, static_cast<std::int64_t>(pods.size()));
+      logs_->look(attempt, pods, now);
       unread_.insert(attempt);
     }
   }
@@ -340,7 +361,7 @@ void KubernetesCluster::look_at_gangs(Time now) {
   }
 }
 
-/// It looks through all logs: at most half of the time, whatever they bring.
+/// What came is passed on together: at most half of the time goes into it, whatever logs bring.
 void KubernetesCluster::pass_logs(Time now) {
   has_logs_due_ = now < next_logs_;
   if (has_logs_due_) return;
@@ -528,10 +549,12 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
     return book_.made(attempt, is_open ? Making::Unavailable : Making::Refused,
                       command.error().message, now);
   }
-  const ObjectOptions options = objects_for((*command)->pool);
+  const ObjectOptions& options = objects_for((*command)->pool);
   const auto done = [this, attempt](MadeObjects made) {
     answer([this, attempt, made = std::move(made)] {
       for (const LuggageNote& one : made.notes) note(attempt, one, wall_now());
+      claims_.objects_made(attempt);
+      if (made.how != Making::Done) claims_.release(attempt);
       book_.made(attempt, made.how, made.reason, wall_now());
       touch(attempt);  // what was seen meanwhile was not looked at
     });
@@ -613,29 +636,32 @@ bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<Po
     return watches->ns.empty() || watches->ns == ns;
   });
   if (of == watches_.end()) return true;
-  const NamespaceRules rules = (*of)->rules->rules(ns);
+  NamespaceRules rules = (*of)->rules->rules(ns);
   if (rules.limits.empty() && rules.quotas.empty()) return true;
-  const Status fits = check_namespace(rules, std::move(pods), counted(objects));
-  if (fits) return true;
+  claims_.release(attempt);
+  claims_.add_to(ns, rules.quotas);
+  std::int64_t count = 0;
+  for (const PodsAsked& one : pods) count += one.count;
+  const auto there = static_cast<std::int64_t>(pods_of(attempt).size());
+  if (count > 0 && there >= count) return true;  // made before, and counted
+  auto fits = check_namespace(rules, std::move(pods), counted(objects));
+  if (fits) {
+    if (!rules.quotas.empty()) claims_.claim(attempt, ns, std::move(*fits), count);
+    return true;
+  }
   const bool is_final = fits.error().fault == Fault::Invalid;
   book_.made(attempt, is_final ? AttemptBook::Making::Refused : AttemptBook::Making::NotNow,
              fmt::format("namespace {}: {}", ns, fits.error().message), now);
   return false;
 }
 
-/// Of a fleet pool the first pool in this cluster.
-ObjectOptions KubernetesCluster::objects_for(const std::string& pool) const {
-  ObjectOptions options = options_.objects;
-  const auto is_it = [&](const PoolObjects& one) {
-    return one.pool == pool ||
-           std::find(one.fleet_pools.begin(), one.fleet_pools.end(), pool) != one.fleet_pools.end();
-  };
-  const auto found = std::find_if(options_.pools.begin(), options_.pools.end(), is_it);
-  if (!pool.empty() && found != options_.pools.end()) options.pod = found->pod;
-  return options;
+const ObjectOptions& KubernetesCluster::objects_for(const std::string& pool) const {
+  const auto found = pool_objects_.find(pool);
+  return found == pool_objects_.end() ? options_.objects : found->second;
 }
 
 void KubernetesCluster::remove(const ports::Attempt& attempt) {
+  claims_.release(attempt);
   ++promised_;
   writer_->remove(
       attempt, [&] { return namespace_of(attempt); },

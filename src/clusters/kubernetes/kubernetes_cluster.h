@@ -36,6 +36,7 @@
 #include "clusters/kubernetes/node_model.h"
 #include "clusters/kubernetes/object_writer.h"
 #include "clusters/kubernetes/pod_logs.h"
+#include "clusters/kubernetes/quota_claims.h"
 #include "clusters/kubernetes/sight.h"
 #include "clusters/kubernetes/sight_teller.h"
 #include "clusters/kubernetes/workload_watch.h"
@@ -123,7 +124,7 @@ class KubernetesCluster : public ports::Cluster,
   void tell_held(const ports::Attempt& attempt, Time now);
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
-  void ask_identity();
+  void get_acquainted();
   void clear_to_leave();
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
@@ -147,15 +148,16 @@ class KubernetesCluster : public ports::Cluster,
   void note(const ports::Attempt& attempt, const LuggageNote& note, Time now);
   Result<ListedObjects> listed_for(const ports::Action& action, const model::Command& command,
                                    const ObjectOptions& options);
-  /// False: the namespace does not allow it, and the book knows.
+  /// False: the namespace does not allow it, and the book knows. Else its room is claimed.
   bool is_allowed(const ports::Attempt& attempt, std::vector<PodsAsked> pods,
                   const std::vector<boost::json::value>& objects, Time now);
-  ObjectOptions objects_for(const std::string& pool) const;
+  const ObjectOptions& objects_for(const std::string& pool) const;
   void remove(const ports::Attempt& attempt);
   std::string namespace_of(const ports::Attempt& attempt) const;
   void confirm(const ports::Attempt& attempt);
 
   const KubernetesOptions options_;
+  const std::map<std::string, ObjectOptions> pool_objects_;  // where it is not options_.objects
   Ports ports_;
   Wishes wishes_;
   /// For answers of the hub, which may come when the cluster is no more.
@@ -174,10 +176,11 @@ class KubernetesCluster : public ports::Cluster,
   AttemptBook book_;
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
-  std::set<ports::Attempt> clearing_;               // to be deleted before anything is made
-  int promised_ = 0;                                // answers to come
+  QuotaClaims claims_;
+  std::set<ports::Attempt> clearing_;  // to be deleted before anything is made
+  int promised_ = 0;                   // answers to come
   bool is_relisting_ = false;
-  bool has_asked_identity_ = false;
+  bool is_acquainted_ = false;
   bool is_clearing_ = false;                      // it leaves, and what ended is being removed
   bool has_cleared_ = false;                      // and that is done
   std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet

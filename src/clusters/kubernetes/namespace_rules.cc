@@ -211,25 +211,39 @@ Status check_limits(const json::value& pod, const std::vector<LimitRule>& rules)
   return Ok{};
 }
 
-Status check_quotas(const std::vector<PodsAsked>& pods,
-                    const std::map<std::string, std::int64_t>& objects,
-                    const std::vector<QuotaSight>& quotas) {
+Result<QuotaAsks> asks_of(const std::vector<PodsAsked>& pods,
+                          const std::map<std::string, std::int64_t>& objects,
+                          const std::vector<QuotaSight>& quotas) {
+  QuotaAsks asks;
   for (const QuotaSight& quota : quotas) {
     if (quota.has_unknown_scope) continue;
     for (const auto& [word, hard] : quota.hard) {
-      std::int64_t asked = 0;
-      if (const auto made = objects.find(word); made != objects.end()) asked = made->second;
+      const auto made = objects.find(word);
+      if (made != objects.end()) asks.by_objects[{quota.name, word}] = made->second;
       for (const PodsAsked& one : pods) {
         if (!counts(quota, one.pod)) continue;
         const Taken taken = taken_by(one.pod, word);
         if (taken.must_be_said)
           return invalid(fmt::format("quota {} counts {}: every pod must say how much it wants",
                                      quota.name, word));
-        asked += taken.amount * one.count;
+        if (taken.amount > 0) asks.by_pods[{quota.name, word}] += taken.amount * one.count;
       }
+    }
+  }
+  return asks;
+}
+
+Status check_quotas(const QuotaAsks& asks, const std::vector<QuotaSight>& quotas) {
+  const auto amount_in = [](const auto& amounts, const auto& key) {
+    const auto found = amounts.find(key);
+    return found == amounts.end() ? 0 : found->second;
+  };
+  for (const QuotaSight& quota : quotas) {
+    for (const auto& [word, hard] : quota.hard) {
+      const std::pair key{quota.name, word};
+      const std::int64_t asked = amount_in(asks.by_pods, key) + amount_in(asks.by_objects, key);
       if (asked == 0) continue;
-      const auto used = quota.used.find(word);
-      const std::int64_t taken = used == quota.used.end() ? 0 : used->second;
+      const std::int64_t taken = amount_in(quota.used, word);
       if (asked > hard)
         return Error{Fault::Conflict,
                      fmt::format("quota {} allows {} {} in all, the job wants {}", quota.name,
@@ -244,13 +258,16 @@ Status check_quotas(const std::vector<PodsAsked>& pods,
   return Ok{};
 }
 
-Status check_namespace(const NamespaceRules& rules, std::vector<PodsAsked> pods,
-                       const std::map<std::string, std::int64_t>& objects) {
+Result<QuotaAsks> check_namespace(const NamespaceRules& rules, std::vector<PodsAsked> pods,
+                                  const std::map<std::string, std::int64_t>& objects) {
   for (PodsAsked& one : pods) {
     put_defaults(one.pod, rules.limits);
-    if (Status s = check_limits(one.pod, rules.limits); !s) return s;
+    if (Status s = check_limits(one.pod, rules.limits); !s) return s.error();
   }
-  return check_quotas(pods, objects, rules.quotas);
+  auto asks = asks_of(pods, objects, rules.quotas);
+  if (!asks) return asks;
+  if (Status s = check_quotas(*asks, rules.quotas); !s) return s.error();
+  return asks;
 }
 
 std::map<std::string, std::int64_t> counted(const std::vector<json::value>& objects) {

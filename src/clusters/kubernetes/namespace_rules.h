@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -55,16 +56,24 @@ void put_defaults(boost::json::value& pod, const std::vector<LimitRule>& rules);
 /// Fault::Invalid: no pod like this is allowed here, ever. Names the LimitRange and the amounts.
 Status check_limits(const boost::json::value& pod, const std::vector<LimitRule>& rules);
 
+/// By a quota's name and its word.
+using QuotaAmounts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+struct QuotaAsks {
+  QuotaAmounts by_pods = {};     // all together
+  QuotaAmounts by_objects = {};  // beside them
+};
+/// What is asked of each quota. `objects` counts what is made beside the pods: "count/jobs.batch".
 /// Fault::Invalid: a quota wants every pod to say something that one of these does not say.
-/// Fault::Conflict: no room, now or until the quota is raised. Names quota and amounts. `objects`
-/// counts what is made beside the pods: "count/jobs.batch".
-Status check_quotas(const std::vector<PodsAsked>& pods,
-                    const std::map<std::string, std::int64_t>& objects,
-                    const std::vector<QuotaSight>& quotas);
+Result<QuotaAsks> asks_of(const std::vector<PodsAsked>& pods,
+                          const std::map<std::string, std::int64_t>& objects,
+                          const std::vector<QuotaSight>& quotas);
+/// Fault::Conflict: no room, now or until the quota is raised. Names quota and amounts.
+Status check_quotas(const QuotaAsks& asks, const std::vector<QuotaSight>& quotas);
 
-/// All of it, for what is about to be made. `pods` get their defaults first.
-Status check_namespace(const NamespaceRules& rules, std::vector<PodsAsked> pods,
-                       const std::map<std::string, std::int64_t>& objects);
+/// All of it, for what is about to be made: what it asks of the quotas. `pods` get their defaults
+/// first.
+Result<QuotaAsks> check_namespace(const NamespaceRules& rules, std::vector<PodsAsked> pods,
+                                  const std::map<std::string, std::int64_t>& objects);
 /// What objects count as in a quota: "count/jobs.batch", and "services" and the like.
 std::map<std::string, std::int64_t> counted(const std::vector<boost::json::value>& objects);
 /// The pods of indexed Jobs, as commands become them.

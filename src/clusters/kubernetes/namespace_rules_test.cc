@@ -37,8 +37,7 @@ NamespaceRules with_range(const std::string& limits) {
 
 /// "" when it is allowed.
 std::string refusal(const NamespaceRules& rules, const std::string& resources, int count = 2) {
-  const Status status =
-      check_namespace(rules, {{pod(resources), count}}, {{"count/jobs.batch", 1}});
+  const auto status = check_namespace(rules, {{pod(resources), count}}, {{"count/jobs.batch", 1}});
   return status ? "" : status.error().message;
 }
 

@@ -144,7 +144,8 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     const json::value& object = (*objects)[index];
     const std::string_view space = kube::namespace_of(object);
     client.send_later(
-        kube::create_request(resource_of(object), space, object, {.field_manager = field_manager}),
+        kube::unread(kube::create_request(resource_of(object), space, object,
+                                          {.field_manager = field_manager})),
         [self = shared_from_this(), index, objects, done](const Reply<json::value>& made) {
           if (!made && !made.error().is_already_exists()) {
             return done(judge_refusal(made.error()));
@@ -315,7 +316,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
   void need_priority_class(const Shared& then) {
     if (priority_class.is_null()) return then(std::nullopt);
-    shared.need(kube::resources::priority_classes(), priority_class, then_of(then));
+    shared.rely_on(kube::resources::priority_classes(), priority_class, then_of(then));
   }
   void need_space(const std::string& space, const Shared& then) {
     if (space.empty()) return then(std::nullopt);
@@ -323,7 +324,34 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
   void need_peers(const std::optional<json::value>& service, const Shared& then) {
     if (!service) return then(std::nullopt);
-    shared.need(kube::resources::services(), *service, then_of(then));
+    shared.rely_on(kube::resources::services(), *service, then_of(then));
+  }
+
+  /// Objects and Service are made at once: neither needs the other to be taken.
+  struct Both {
+    OnMade done;
+    std::mutex mutex;
+    int left = 2;  // guarded by mutex, as the next two
+    MadeObjects objects;
+    MadeObjects service;
+
+    void take(MadeObjects& into, MadeObjects how) {
+      {
+        const std::lock_guard lock(mutex);
+        into = std::move(how);
+        if (--left > 0) return;
+      }
+      done(objects.how == Making::Done ? std::move(service) : std::move(objects));
+    }
+  };
+  void make_both(const std::optional<json::value>& peers, const Objects& objects,
+                 const OnMade& done) {
+    const auto both = std::make_shared<Both>();
+    both->done = done;
+    make_from(0, objects, [both](MadeObjects how) { both->take(both->objects, std::move(how)); });
+    need_peers(peers, [both](const std::optional<MadeObjects>& refused) {
+      both->take(both->service, refused.value_or(MadeObjects{}));
+    });
   }
 
   /// Where an attempt may have objects.
@@ -444,8 +472,9 @@ void ObjectWriter::force_away(const std::string& ns, const std::string& pod,
   kube::DeleteOptions options;
   options.uid = uid;
   options.grace_seconds = 0;
-  core_->client.send_later(kube::delete_request(kube::resources::pods(), ns, pod, options),
-                           [](const Reply<json::value>&) {});
+  core_->client.send_later(
+      kube::unread(kube::delete_request(kube::resources::pods(), ns, pod, options)),
+      [](const Reply<json::value>&) {});
 }
 
 void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::value> objects,
@@ -455,11 +484,12 @@ void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::valu
   core_->need_priority_class([core = core_, peers = std::move(peers), all,
                               done = std::move(done)](const std::optional<MadeObjects>& no_class) {
     if (no_class) return done(*no_class);
-    core->need_peers(peers, [core, all, done](const std::optional<MadeObjects>& no_peers) {
-      if (no_peers) return done(*no_peers);
-      core->make_from(0, all, done);
-    });
+    core->make_both(peers, all, done);
   });
+}
+
+void ObjectWriter::prepare() {
+  core_->need_priority_class([](const std::optional<MadeObjects>&) {});
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,

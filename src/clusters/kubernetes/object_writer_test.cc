@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
 #include <future>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/json.h"
@@ -67,6 +71,71 @@ TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
   }
   EXPECT_EQ(deleted, (std::vector<std::string>{"DELETE /api/v1/namespaces/own/secrets",
                                                "DELETE /api/v1/namespaces/team/secrets"}));
+}
+
+/// A Job of a gang, and the Service by which its pods find each other.
+struct Gang {
+  boost::json::value job = boost::json::parse(
+      R"({"kind":"Job","metadata":{"name":"m-a-1","namespace":"ns"},"spec":{}})");
+  boost::json::value peers =
+      boost::json::parse(R"({"kind":"Service","metadata":{"name":"peers","namespace":"ns"}})");
+};
+
+std::future<MadeObjects> make(ObjectWriter& writer) {
+  const auto done = std::make_shared<std::promise<MadeObjects>>();
+  const Gang gang;
+  writer.make(gang.peers, {gang.job}, [done](MadeObjects how) { done->set_value(std::move(how)); });
+  return done->get_future();
+}
+
+std::string script_step(const net::Request& request) {
+  return request.target.find("/services") != std::string::npos ? "service" : "job";
+}
+
+TEST(ObjectWriter, AJobIsMadeBesideTheServiceOfItsPeers) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns"});
+  std::mutex mutex;
+  std::vector<net::Responder> held;
+  std::promise<void> both;
+  const auto hold = [&](const net::Request&, const net::Responder& answer) {
+    const std::lock_guard lock(mutex);
+    held.push_back(answer);
+    if (held.size() == 2) both.set_value();
+  };
+  server.then(hold).then(hold);
+  auto made = make(writer);
+  both.get_future().get();  // neither waits for the other
+  for (const net::Responder& answer : held) answer.send({201, {}, "{}"});
+  EXPECT_EQ(made.get().how, Making::Done);
+}
+
+TEST(ObjectWriter, AGangWhosePeersCannotBeMadeIsNotMade) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns"});
+  const auto refuse_services = [](const net::Request& request, const net::Responder& answer) {
+    const bool is_fine = script_step(request) == "job";
+    const char* no = R"({"kind":"Status","reason":"Forbidden","code":403,"message":"no services"})";
+    answer.send({is_fine ? 201 : 403, {}, is_fine ? "{}" : no});
+  };
+  for (int i = 0; i < 3; ++i) server.then(refuse_services);
+  const MadeObjects made = make(writer).get();
+  EXPECT_EQ(made.how, Making::NotNow);
+  EXPECT_EQ(made.reason, "no services");
+}
+
+TEST(ObjectWriter, WhatIsPreparedIsNotMadeAgainByTheFirstJob) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns", .priority_class = "muster"});
+  for (int i = 0; i < 3; ++i) server.then(201, "{}");
+  writer.prepare();
+  EXPECT_EQ(make(writer).get().how, Making::Done);
+  const auto asked = server.asked();
+  ASSERT_EQ(asked.size(), 3U);
+  EXPECT_EQ(asked[0], "POST /apis/scheduling.k8s.io/v1/priorityclasses?fieldManager=muster");
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ const std::vector<Rule>& rules() {
               "to take over what another controller left"),
       helpful(rule(ns, What::AppWrappers, "replicasets.apps", {"get"}),
               "to take over what another controller left"),
-      helpful(rule(ns, What::WrappedKind, "", {"patch"}),
-              "to take over what another controller left"),
+      helpful(rule(ns, What::WrappedKind, "", {"patch", "delete"}),
+              "to take over, or to stop, what another controller left"),
       helpful(rule(all, What::AppWrappers,
                    "validatingadmissionpolicies validatingadmissionpolicybindings"
                    ".admissionregistration.k8s.io",

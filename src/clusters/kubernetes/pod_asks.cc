@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kube/json.h"
+#include "model/host_port.h"
 
 namespace muster::clusters {
 
@@ -134,7 +135,11 @@ json::object to_json(const model::Toleration& one) {
 json::array host_ports(const model::PodShape& pod) {
   json::array made;
   for (const int port : pod.host_ports) {
-    made.push_back(json::object({{"containerPort", port}, {"hostPort", port}}));
+    const int number = model::port_number(port);
+    json::object one({{"containerPort", number}, {"hostPort", number}});
+    if (const auto protocol = model::port_protocol(port); protocol != model::Protocol::Tcp)
+      one["protocol"] = text(model::protocol_names[static_cast<std::size_t>(protocol)]);
+    made.push_back(std::move(one));
   }
   return made;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "kube/exec.h"
@@ -32,23 +33,35 @@ class Session : public ports::PodCommandSession {
   const bool has_terminal_;
 };
 
-Result<PodSight> find_pod(const std::vector<PodSight>& pods, std::uint32_t rank) {
-  std::string others;
-  for (const PodSight& pod : pods) {
-    if (pod.output.rank == rank) return pod;
-    others += fmt::format("{}{}", others.empty() ? "" : ", ", pod.output.rank);
-  }
-  return Error{Fault::NotFound, others.empty()
-                                    ? std::string("it has no pod in the cluster yet")
-                                    : fmt::format("it has no pod {}; there are {}", rank, others)};
-}
-
 }  // namespace
+
+Result<PodSight> numbered_pod(const std::vector<PodSight>& pods, std::uint32_t number) {
+  const bool is_list =
+      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_listed; });
+  std::vector<PodSight> known = pods;
+  if (is_list) std::erase_if(known, [](const PodSight& pod) { return !pod.is_live(); });
+  std::sort(known.begin(), known.end(), [&](const PodSight& a, const PodSight& b) {
+    if (!is_list) return std::tie(a.output.rank, a.name) < std::tie(b.output.rank, b.name);
+    return std::tie(b.leads, a.name) < std::tie(a.leads, b.name);
+  });
+  for (const PodSight& pod : known) {
+    if (pod.output.rank == number) return pod;
+  }
+  if (is_list && number < known.size()) return known[number];
+  std::string others;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    others += fmt::format("{}{} ({})", others.empty() ? "" : ", ",
+                          is_list ? i : known[i].output.rank, known[i].name);
+  }
+  return Error{Fault::NotFound,
+               others.empty() ? std::string("it has no pod in the cluster yet")
+                              : fmt::format("it has no pod {}; there are {}", number, others)};
+}
 
 Result<std::shared_ptr<ports::PodCommandSession>> exec_in_pod(
     kube::Client& client, const std::vector<PodSight>& pods, const ports::PodCommand& command,
     ports::PodCommandCallbacks callbacks) {
-  const auto pod = find_pod(pods, command.pod);
+  const auto pod = numbered_pod(pods, command.pod);
   if (!pod) return pod.error();
   if (!pod->output.has_begun || pod->output.has_ended) {
     return Error{Fault::Conflict, fmt::format("pod {} does not run: {}", pod->name,

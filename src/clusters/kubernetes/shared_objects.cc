@@ -18,41 +18,42 @@ namespace {
 namespace json = boost::json;
 using kube::Reply;
 
-constexpr Duration trusted_for = minutes(1);
 constexpr Duration answered_within = seconds(3);
 
 }  // namespace
 
 class SharedObjects::Core : public std::enable_shared_from_this<Core> {
  public:
-  explicit Core(kube::Client& client) : client_(client) {}
+  Core(kube::Client& client, Duration trusted_for) : client_(client), trusted_for_(trusted_for) {}
 
-  void need(const kube::Resource& resource, const json::value& object, Then then) {
+  void need(const kube::Resource& resource, const json::value& object, bool may_be_old, Then then) {
     const std::string key = resource.plural + "/" + kube::key_of(object);
+    bool is_to_ask = false;
+    bool is_there = false;
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       Known& known = known_[key];
-      if (known.is_there && steady_now() < known.until) {
-        lock.unlock();
-        return then(Ok{});
-      }
-      known.waiting.push_back(std::move(then));
-      if (known.waiting.size() > 1) return;
+      const bool is_fresh = known.is_there && steady_now() < known.until;
+      is_there = is_fresh || (may_be_old && known.is_there);
+      is_to_ask = !is_fresh && !std::exchange(known.is_asked, !is_fresh);
+      if (!is_there) known.waiting.push_back(then);
     }
-    create(key, resource, object);
+    if (is_there) then(Ok{});
+    if (is_to_ask) create(key, resource, object);
   }
 
  private:
   struct Known {
     bool is_there = false;
+    bool is_asked = false;  // the answer is to come
     Time until;
-    std::vector<Then> waiting;  // the first of them asked
+    std::vector<Then> waiting;
   };
 
   void create(const std::string& key, const kube::Resource& resource, const json::value& object) {
     client_.send_later(
-        kube::create_request(resource, kube::namespace_of(object), object,
-                             {.field_manager = field_manager}),
+        kube::unread(kube::create_request(resource, kube::namespace_of(object), object,
+                                          {.field_manager = field_manager})),
         [self = shared_from_this(), key, resource, name = std::string(kube::name_of(object)),
          ns = std::string(kube::namespace_of(object))](const Reply<json::value>& made) {
           if (made || made.error().is_already_exists()) return self->answer(key, Ok{});
@@ -72,21 +73,27 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
       const std::lock_guard lock(mutex_);
       Known& known = known_[key];
       known.is_there = there.ok();
-      known.until = steady_now() + trusted_for;
+      known.is_asked = false;
+      known.until = steady_now() + trusted_for_;
       waiting.swap(known.waiting);
     }
     for (const Then& then : waiting) then(there);
   }
 
   kube::Client& client_;
+  const Duration trusted_for_;
   std::mutex mutex_;
   std::map<std::string, Known> known_;  // guarded by mutex_
 };
 
-SharedObjects::SharedObjects(kube::Client& client) : core_(std::make_shared<Core>(client)) {}
+SharedObjects::SharedObjects(kube::Client& client, Duration trusted_for)
+    : core_(std::make_shared<Core>(client, trusted_for)) {}
 SharedObjects::~SharedObjects() = default;
 void SharedObjects::need(const kube::Resource& resource, const json::value& object, Then then) {
-  core_->need(resource, object, std::move(then));
+  core_->need(resource, object, false, std::move(then));
+}
+void SharedObjects::rely_on(const kube::Resource& resource, const json::value& object, Then then) {
+  core_->need(resource, object, true, std::move(then));
 }
 
 void remove_peers(kube::Client& client, const std::string& ns, const std::string& server) {

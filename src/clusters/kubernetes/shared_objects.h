@@ -1,7 +1,7 @@
 // Objects that many attempts need and none owns: the priority class, the Services by which pods of
 // a gang find each other. Made by whoever needs one first; those that need it meanwhile wait for
-// the same answer, those that come later ask nobody. What somebody else deletes is made again
-// within a minute.
+// the same answer, those that come within a minute ask nobody. What somebody else deletes is made
+// again by the next who comes later than that.
 //
 // Threads: any; what was given is called exactly once, on the caller's thread or on the client's
 // I/O thread, at the latest while the client is destroyed.
@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/time.h"
 #include "kube/client.h"
 #include "kube/resource.h"
 
@@ -20,12 +21,15 @@ namespace muster::clusters {
 class SharedObjects {
  public:
   /// The client must outlive it.
-  explicit SharedObjects(kube::Client& client);
+  explicit SharedObjects(kube::Client& client, Duration trusted_for = minutes(1));
   ~SharedObjects();
 
   using Then = std::function<void(const kube::Reply<Ok>& there)>;
   /// Whoever may not make it may still use one that somebody else made, if it may be read.
   void need(const kube::Resource& resource, const boost::json::value& object, Then then);
+  /// The same for whoever can begin without it: what was there once is not waited for again, and
+  /// looked after beside.
+  void rely_on(const kube::Resource& resource, const boost::json::value& object, Then then);
 
  private:
   class Core;

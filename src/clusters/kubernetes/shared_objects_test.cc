@@ -20,13 +20,16 @@ using ::testing::StartsWith;
 constexpr const char* forbidden =
     R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"})";
 
+using Need = void (SharedObjects::*)(const kube::Resource&, const boost::json::value&,
+                                     SharedObjects::Then);
+
 /// Asks for the same class as often as wanted, then waits for all the answers.
-std::vector<bool> need(SharedObjects& shared, int times) {
+std::vector<bool> need(SharedObjects& shared, int times, Need how = &SharedObjects::need) {
   const auto object = boost::json::parse(R"({"metadata":{"name":"muster"}})");
   std::vector<std::promise<bool>> answers(static_cast<std::size_t>(times));
   for (std::promise<bool>& answer : answers) {
-    shared.need(kube::resources::priority_classes(), object,
-                [&answer](const kube::Reply<Ok>& there) { answer.set_value(there.ok()); });
+    (shared.*how)(kube::resources::priority_classes(), object,
+                  [&answer](const kube::Reply<Ok>& there) { answer.set_value(there.ok()); });
   }
   std::vector<bool> are_there;
   for (std::promise<bool>& answer : answers) are_there.push_back(answer.get_future().get());
@@ -41,6 +44,28 @@ TEST(SharedObjects, ThoseWhoNeedTheSameMakeItOnce) {
   EXPECT_THAT(need(shared, 3), ElementsAre(true, true, true));
   EXPECT_THAT(need(shared, 1), ElementsAre(true));
   EXPECT_EQ(server.asked().size(), 1U);
+}
+
+TEST(SharedObjects, WhoReliesOnWhatWasThereOnceDoesNotWaitAndItIsLookedAfter) {
+  ScriptedServer server;
+  std::promise<net::Responder> second;
+  server.then(201, "{}").then(
+      [&](const net::Request&, const net::Responder& answer) { second.set_value(answer); });
+  const auto client = make_client(server.access());
+  SharedObjects shared(*client, Duration{0});
+  EXPECT_THAT(need(shared, 1, &SharedObjects::rely_on), ElementsAre(true));
+  EXPECT_THAT(need(shared, 2, &SharedObjects::rely_on), ElementsAre(true, true));
+  second.get_future().get().send({201, {}, "{}"});
+  EXPECT_EQ(server.asked().size(), 2U) << "one asks for all";
+}
+
+TEST(SharedObjects, WhoReliesOnWhatWasNeverThereWaitsForIt) {
+  ScriptedServer server;
+  server.then(403, forbidden).then(403, forbidden).then(201, "{}");
+  const auto client = make_client(server.access());
+  SharedObjects shared(*client);
+  EXPECT_THAT(need(shared, 1, &SharedObjects::rely_on), ElementsAre(false));
+  EXPECT_THAT(need(shared, 1, &SharedObjects::rely_on), ElementsAre(true));
 }
 
 TEST(SharedObjects, WhatMayNotBeMadeButReadIsThere) {

@@ -33,14 +33,15 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
         client_, kube::ReflectorOptions{.resource = kube::resources::nodes()},
         [this](const json::value& node) { return node_spec_of(node, options_.gpus); },
         node_handlers());
-    pods_.emplace(
-        client_, kube::ReflectorOptions{.resource = kube::resources::pods()},
-        [this](const json::value& pod) { return seen_pod(pod); }, pod_handlers());
+    watch_pods(pods_, with_pods_, strangers_selector(), "");
+    if (has_namespaces())
+      watch_pods(own_elsewhere_, with_own_elsewhere_, own_selector(), not_here());
     judge_first_silence();
   }
   void stop() {
     nodes_->stop();
     pods_->stop();
+    if (own_elsewhere_) own_elsewhere_->stop();
   }
 
   SightChanges& changes() { return changes_; }
@@ -81,14 +82,17 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   void say_everything() {
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
-    for (const auto& pod : pods_->store().all()) {
-      if (pod->takes_room()) say_pod(*pod);
+    for (const auto* pods : {&pods_, &own_elsewhere_}) {
+      if (!*pods) continue;
+      for (const auto& pod : (*pods)->store().all()) {
+        if (pod->takes_room()) say_pod(*pod);
+      }
     }
     wake();
   }
 
  private:
-  /// Of one of the two informers.
+  /// Of one of the informers.
   struct Contact {
     bool is_silent = false;
     bool has_synced = false;
@@ -123,7 +127,31 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     return on;
   }
 
-  kube::InformerHandlers<KeptPod> pod_handlers() {
+  // Our own pods are watched by others, who want to know more of them: here they are left out. With
+  // the same labels elsewhere they take room as strangers do, and are asked for apart.
+  std::string own_selector() const { return fmt::format("{}={}", server_label, options_.server); }
+  std::string strangers_selector() const {
+    if (options_.server.empty()) return "";
+    return fmt::format("{}!={}", server_label, options_.server);  // those without the label too
+  }
+  bool has_namespaces() const { return !options_.server.empty() && !is_our_namespace(""); }
+  std::string not_here() const {
+    std::string fields;
+    for (const std::string& ns : options_.namespaces)
+      fields += fmt::format("{}metadata.namespace!={}", fields.empty() ? "" : ",", ns);
+    return fields;
+  }
+  void watch_pods(std::optional<kube::Informer<KeptPod>>& informer, Contact& with,
+                  std::string labels, std::string fields) {
+    informer.emplace(
+        client_,
+        kube::ReflectorOptions{.resource = kube::resources::pods(),
+                               .label_selector = std::move(labels),
+                               .field_selector = std::move(fields)},
+        [this](const json::value& pod) { return seen_pod(pod); }, pod_handlers(with));
+  }
+
+  kube::InformerHandlers<KeptPod> pod_handlers(Contact& with) {
     using Pod = std::shared_ptr<const KeptPod>;
     kube::InformerHandlers<KeptPod> on;
     on.on_add = [this](const std::string&, const Pod& pod) {
@@ -145,7 +173,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
       say_pod_gone(*last);
       wake();
     };
-    add_contact(on, with_pods_);
+    add_contact(on, with);
     return on;
   }
 
@@ -198,12 +226,13 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   // --- reached or not
 
   bool is_silent() const {
-    return with_nodes_.is_silent || with_pods_.is_silent ||
+    return with_nodes_.is_silent || with_pods_.is_silent || with_own_elsewhere_.is_silent ||
            std::any_of(with_others_.begin(), with_others_.end(),
                        [](const Contact& with) { return with.is_silent; });
   }
   bool has_synced() const {
     return with_nodes_.has_synced && with_pods_.has_synced &&
+           (with_own_elsewhere_.has_synced || !has_namespaces()) &&
            std::all_of(with_others_.begin(), with_others_.end(),
                        [](const Contact& with) { return with.has_synced; });
   }
@@ -282,6 +311,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   mutable std::mutex mutex_;
   Contact with_nodes_;  // guarded by mutex_, as all up to the blank line
   Contact with_pods_;
+  Contact with_own_elsewhere_;
   std::vector<Contact> with_others_;
   bool is_reached_ = false;
   bool is_unreachable_ = false;
@@ -290,6 +320,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
 
   std::optional<kube::Informer<model::NodeSpec>> nodes_;
   std::optional<kube::Informer<KeptPod>> pods_;
+  std::optional<kube::Informer<KeptPod>> own_elsewhere_;  // none: everywhere is here
 };
 
 KubernetesSight::KubernetesSight(kube::Client& client, SightOptions options)

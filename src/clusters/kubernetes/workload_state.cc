@@ -30,11 +30,14 @@ bool is_endless_kind(std::string_view kind) {
                           "RayCluster", "RayService", "LeaderWorkerSet"});
 }
 
-bool is_same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+/// As MCAD finds a word of completionstatus in the type of a condition: anywhere, in any case.
+bool has_word(std::string_view type, std::string_view word) {
+  const auto is_same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
            std::tolower(static_cast<unsigned char>(y));
-  });
+  };
+  return !word.empty() &&
+         std::search(type.begin(), type.end(), word.begin(), word.end(), is_same) != type.end();
 }
 
 std::string words_of(const json::value& from) {
@@ -70,7 +73,7 @@ bool read_named_conditions(const json::value& object, WorkloadSight& sight) {
   for (const json::value& condition : items_at(object, {"status", "conditions"})) {
     if (text_at(condition, {"status"}) != "True") continue;
     for (const std::string_view word : split(words, ',')) {
-      if (is_same_word(trim(word), text_at(condition, {"type"}))) sight.end = End::Complete;
+      if (has_word(text_at(condition, {"type"}), trim(word))) sight.end = End::Complete;
     }
   }
   return true;
