@@ -57,7 +57,8 @@ class WithQuota(WithHub):
 
     def uproot(self):
         for namespace in (self.namespace, "kube-system"):  # where they are planted
-            self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", "--all", "-n", namespace)
+            for group in ("quota.codeflare.dev", "ibm.com"):
+                self.kubectl("delete", f"quotasubtrees.{group}", "--all", "-n", namespace)
 
     def runs(self, name):
         self.wait_state(name, "Running")
@@ -145,6 +146,27 @@ class Forest(WithQuota):
         self.kubectl("delete", "appwrapper", "fits")
         self.runs("over")
         self.assertEqual(self.status("before")["state"], "Running")
+
+    def test_trees_of_the_old_group_count_too(self):
+        trees = (subtree("old", "old-top", all=cpu(2)),
+                 subtree("old", "old-leaves", parent="all", mine=(cpu(2), HARD)))
+        for tree in trees:
+            tree["apiVersion"] = "ibm.com/v1"
+        self.plant(*trees)
+        self.create(of(wrapper("fits", job("fits", "sleep", pods=2, cpu="1")), old="mine"),
+                    of(wrapper("over", job("over", "sleep", pods=1, cpu="1")), old="mine"))
+        self.runs("fits")
+        self.assertIn("old.mine", self.waits("over"))
+
+    def test_a_label_that_is_changed_while_it_waits_is_followed(self):
+        self.plant_team()
+        self.create(of(wrapper("lost", job("lost", "sleep", pods=1, cpu="1")), team="nowhere"),
+                    of(wrapper("much", job("much", "sleep", pods=3, cpu="1")), team="hard"))
+        self.assertIn("team.nowhere", self.waits("lost"))
+        self.assertIn("team.hard", self.waits("much"))
+        self.kubectl("label", "appwrapper", "lost", "much", "--overwrite", "team=owner")
+        self.runs("lost")
+        self.runs("much")
 
     def test_gpus_are_counted_in_both_profiles(self):
         for self.profile in ("mcad", "default"):

@@ -23,6 +23,7 @@ from with_server import WithServer
 CLUSTER = None
 KUBECTL = ""
 GROUP = "/apis/workload.codeflare.dev/v1beta1"
+FINALIZER = "workload.codeflare.dev/finalizer"  # of v1beta2's own controller
 
 
 def job(name, command="true", pods=2, cpu="1", **more):
@@ -239,10 +240,82 @@ class Mcad(WithHub):
         self.wait("it was requeued", lambda: self.status("slow").get("numberOfRequeueings", 0) > 0)
         self.assertIn(("PreemptCandidate", "MinPodsNotRunning"), self.conditions("slow"))
 
+    def apply(self, made, *flags):
+        return self.kubectl("apply", *flags, "-f", "-", stdin=json.dumps(made))
+
+    def test_kubectl_apply_works_and_again_with_changes_while_it_waits(self):
+        made = wrapper("applied", job("applied", "sleep", pods=1, cpu="1000"))
+        self.assertIn("created", self.apply(made))
+        self.wait("it backs off",
+                  lambda: self.status("applied").get("queuejobstate") == "Backoff")
+        first = self.status("applied")["muster"]["job"]
+        self.assertIn("unchanged", self.apply(made))
+        item = made["spec"]["resources"]["GenericItems"][0]
+        item["generictemplate"] = job("other", "sleep", pods=2, cpu="1")
+        self.assertIn("configured", self.apply(made))
+        self.wait_state("applied", "Running")
+        self.assertEqual(self.names("jobs"), ["job.batch/other"])
+        self.assertEqual(self.server.job(first)["state"], "Cancelled")
+        self.wait("pods run", lambda: self.status("applied").get("running") == 2)
+        item["generictemplate"] = job("third", "sleep", pods=2, cpu="1")
+        self.apply(made)
+        self.wait("that is told", lambda: "ChangeIgnored" in self.kubectl(
+            "describe", "appwrapper", "applied"))
+        self.assertEqual(self.names("jobs"), ["job.batch/other"], "what runs is what it was")
+        self.kubectl("delete", "appwrapper", "applied", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+
+    def test_a_change_that_was_made_while_no_server_ran_is_followed(self):
+        made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"))
+        self.apply(made, "--server-side")
+        self.wait("it backs off", lambda: self.status("late").get("queuejobstate") == "Backoff")
+        self.server.terminate()
+        made["spec"]["resources"]["GenericItems"][0]["generictemplate"] = job("late", "sleep")
+        self.apply(made, "--server-side")
+        self.server.start()
+        self.wait_state("late", "Running")
+        self.wait("one job is left", lambda: len(
+            self.server.api("GET", "/jobs?state=Running")[1]["jobs"]) == 1)
+
+    def test_one_of_the_old_group_is_dispatched(self):
+        """Without kubectl, which would mean those of the old group by `appwrapper` from then on."""
+        crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self.server.terminate()
+        install_crds("--mcad-ibm-com")
+        self.addCleanup(CLUSTER.request, "DELETE", f"{crds}/appwrappers.mcad.ibm.com")
+        self.server.start()
+        old = wrapper("old", (job("old"), {"completionstatus": "Complete"}))
+        old["apiVersion"] = "mcad.ibm.com/v1beta1"
+        path = f"/apis/mcad.ibm.com/v1beta1/namespaces/{self.namespace}/appwrappers"
+        CLUSTER.create(path, old)
+        self.wait("it is completed", lambda: CLUSTER.get(f"{path}/old")[1].get(
+            "status", {}).get("state") == "Completed")
+        listed = CLUSTER.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs")[1]["items"]
+        self.assertEqual([one["metadata"]["name"] for one in listed], ["old"])
+        CLUSTER.request("DELETE", f"{path}/old")
+        self.wait("nothing is left", lambda: not CLUSTER.get(
+            f"/apis/batch/v1/namespaces/{self.namespace}/jobs")[1]["items"])
+
     def test_a_wrapped_deployment_runs_on(self):
         self.create(wrapper("web", deployment("web")))
         self.wait("both pods run", lambda: self.status("web").get("running") == 2)
         self.assertEqual(self.status("web")["state"], "Running")
+
+
+class SumsAlone(WithHub):
+    """The profile `mcad`, which asks nothing of a single node."""
+    profile = "mcad"
+
+    def test_why_pods_do_not_start_is_on_the_object(self):
+        homeless = job("homeless", "sleep", pods=1)
+        homeless["spec"]["template"]["spec"]["nodeSelector"] = {"nowhere": "to-be-found"}
+        self.create(wrapper("homeless", homeless))
+        self.wait("it is told", lambda: self.status("homeless").get("pendingpodconditions"))
+        told = self.status("homeless")["pendingpodconditions"][0]
+        self.assertIn("homeless-", told["podname"])
+        self.assertEqual([(one["type"], one["status"]) for one in told["conditions"]],
+                         [("PodScheduled", "False")], told)
+        self.assertIn("PodsDoNotStart", self.kubectl("describe", "appwrapper", "homeless"))
 
 
 class Successor(WithHub):
@@ -442,8 +515,8 @@ class Successor(WithHub):
         self.assertEqual(self.names("jobs"), [])
 
 
-class TakenOver(WithHub):
-    """AppWrappers that MCAD, or its successor, left behind when it was switched off."""
+class LeftBehind(WithHub):
+    """What another controller left, before the server begins."""
 
     def setUp(self):
         self.binary = muster_test.BINARY
@@ -481,6 +554,28 @@ class TakenOver(WithHub):
                 "sender": "before [backoff] - Rejoining", "conditions": [
                     {"type": "Queueing", "status": "True", "reason": "AwaitingHeadOfLine"}]}
 
+    def dispatched(self, state="Running"):
+        return {"state": state, "queuejobstate": "Dispatched", "canrun": True, "conditions": [
+            {"type": "Dispatched", "status": "True", "reason": "AppWrapperRunnable"}]}
+
+    def check_taken_over(self, name, before):
+        """The same pods run on, and belong to the AppWrapper's job."""
+        self.wait("it is taken over", lambda: all(
+            "muster.dev/job" in pod["metadata"]["labels"] for pod in self.pods()))
+        self.wait("its job runs", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"])
+        self.assertEqual(self.running(), before)
+        self.assertTrue(all("muster.dev/adopting" not in pod["metadata"]["labels"]
+                            for pod in self.pods()))
+        self.kubectl("delete", "appwrapper", name, "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,deployments,pods,configmaps")
+                  or self.names("jobs,deployments,pods,configmaps")
+                  == ["configmap/kube-root-ca.crt"])
+
+
+class TakenOver(LeftBehind):
+    """AppWrappers that MCAD, or its successor, left behind when it was switched off."""
+
     def test_those_that_waited_run(self):
         for name, state in (("a", "Queueing"), ("b", "HeadOfLine"), ("c", "Backoff")):
             self.leave(wrapper(name, (job(name), {"completionstatus": "Complete"})),
@@ -501,24 +596,6 @@ class TakenOver(WithHub):
         self.assertEqual({name: self.status(name) for name in left}, left)
         self.assertEqual(self.names("jobs"), ["job.batch/canary"])
 
-    def dispatched(self, state="Running"):
-        return {"state": state, "queuejobstate": "Dispatched", "canrun": True, "conditions": [
-            {"type": "Dispatched", "status": "True", "reason": "AppWrapperRunnable"}]}
-
-    def check_taken_over(self, name, before):
-        """The same pods run on, and belong to the AppWrapper's job."""
-        self.wait("it is taken over", lambda: all(
-            "muster.dev/job" in pod["metadata"]["labels"] for pod in self.pods()))
-        self.wait("its job runs", lambda: [
-            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"])
-        self.assertEqual(self.running(), before)
-        self.assertTrue(all("muster.dev/adopting" not in pod["metadata"]["labels"]
-                            for pod in self.pods()))
-        self.kubectl("delete", "appwrapper", name, "--timeout=60s")
-        self.wait("nothing is left", lambda: not self.names("jobs,deployments,pods,configmaps")
-                  or self.names("jobs,deployments,pods,configmaps")
-                  == ["configmap/kube-root-ca.crt"])
-
     def test_a_job_that_ran_runs_on_and_ends_with_its_appwrapper(self):
         made = wrapper("run", (job("run", "sleep"), {"completionstatus": "Complete"}))
         before = self.leave_running(made, job("run", "sleep"), **self.dispatched())
@@ -527,6 +604,7 @@ class TakenOver(WithHub):
 
     def test_one_of_v1beta2_that_ran_runs_on(self):
         made = components("run", job("run", "sleep"))
+        made["metadata"]["finalizers"] = [FINALIZER]
         before = self.leave_running(made, job("run", "sleep"), phase="Running")
         self.begin_hub()
         self.check_taken_over("run", before)

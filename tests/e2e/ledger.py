@@ -46,16 +46,30 @@ class Ledger:
             states = (state, "Cancelled") if job in self.open else (state,)
             self.test.wait_state(job, *states, wait_s=wait_s)
 
-    def check_counts(self):
+    def doubled(self, counts):
+        """Gangs of which the Job's own controller, whose API server was killed, made a pod twice.
+        It takes the surplus one away again, and Muster has the gang run once more, whole."""
+        gangs = {what[1] for what, count in counts.items() if what[0] == "pods" and count > 1}
+        for what, count in counts.items():
+            if what[1] in gangs and what[0] == "jobs":
+                self.test.assertEqual(count, 1, "what Muster makes, it makes once")
+                self.test.assertIn(what[2], ("1", "2"))
+        return gangs
+
+    def check_counts(self, api_was_killed=False):
         """Not one object too many; of a gang that ran, not one too few."""
         test = self.test
         there = [("jobs", job) for job in test.jobs()] + [("pods", pod) for pod in test.pods()]
         counts = creations(self.cluster, test.namespace, there)
+        aside = self.doubled(counts) if api_was_killed else set()
+        counts = {what: count for what, count in counts.items() if what[1] not in aside}
         twice = {what: count for what, count in counts.items() if count != 1}
         test.assertFalse(twice, "made more than once")
         again = {what for what in counts if what[2] != "1"}
         test.assertFalse(again, "a second attempt, though nothing was lost")
         for job, state in self.expected.items():
+            if job in aside:
+                continue
             made = {what for what in counts if what[1] == job}
             whole = {("jobs", job, "1", ""), ("pods", job, "1", "0"), ("pods", job, "1", "1")}
             if state == "Cancelled" or job in self.open:

@@ -24,10 +24,14 @@ constexpr Duration gone_pause = seconds(1);
 constexpr Duration reach_pause = seconds(3);
 constexpr int looks_quiet = 30;  // then it is told that something does not go
 
-json::array finalizers_without_ours(const json::value& object) {
+bool is_deleting(const json::value& object) {
+  return kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+}
+
+json::array finalizers_without(const json::value& object, std::string_view name) {
   json::array others;
   for (const json::value& one : kube::items_at(object, {"metadata", "finalizers"})) {
-    if (!one.is_string() || one.get_string() != copies_finalizer) others.push_back(one);
+    if (!one.is_string() || one.get_string() != name) others.push_back(one);
   }
   return others;
 }
@@ -39,10 +43,6 @@ json::value patch_of(const json::value& object, json::array finalizers, json::va
   kube::set_at(patch, {"metadata", "finalizers"}, std::move(finalizers));
   kube::set_at(patch, {"metadata", "annotations", copies_annotation}, std::move(clusters));
   return patch;
-}
-
-bool is_deleting(const json::value& object) {
-  return kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
 kube::ApiRequest get_of(const WrapperCopies::Whose& whose) {
@@ -67,24 +67,36 @@ std::set<std::string> marked_clusters(const json::value& object) {
   return clusters;
 }
 
+bool is_left_finalizing(const json::value& object) {
+  const json::array& all = kube::items_at(object, {"metadata", "finalizers"});
+  return is_deleting(object) && finalizers_without(object, left_finalizer).size() < all.size();
+}
+
 json::value mark_patch(const json::value& object, const std::string& cluster) {
   std::set<std::string> clusters = marked_clusters(object);
   clusters.insert(cluster);
-  json::array finalizers = finalizers_without_ours(object);
+  json::array finalizers = finalizers_without(object, copies_finalizer);
   finalizers.emplace_back(json::string(copies_finalizer));
   return patch_of(object, std::move(finalizers),
                   json::string(fmt::format("{}", fmt::join(clusters, ","))));
 }
 
-json::value unmark_patch(const json::value& object) {
-  return patch_of(object, finalizers_without_ours(object), nullptr);
+json::value unmark_patch(const json::value& object, bool with_left) {
+  json::value rest = object;
+  kube::set_at(rest, {"metadata", "finalizers"}, finalizers_without(object, copies_finalizer));
+  json::array others = with_left && is_deleting(object)
+                           ? finalizers_without(rest, left_finalizer)
+                           : json::array(kube::items_at(rest, {"metadata", "finalizers"}));
+  return patch_of(object, std::move(others), nullptr);
 }
 
-void WrapperCopies::seen(const Whose& whose, const json::value& object) {
+void WrapperCopies::seen(const Whose& whose, const json::value& object, bool is_ours) {
   const std::set<std::string> clusters = marked_clusters(object);
-  if (clusters.empty()) return;
+  if (clusters.empty() && !(is_ours && is_left_finalizing(object))) return;
   Entry& entry = entries_[whose.job];
   entry.whose = whose;
+  entry.is_ours = is_ours;
+  entry.is_only_left = clusters.empty();
   if (!entry.is_leaving) entry.clusters.insert(clusters.begin(), clusters.end());
 }
 
@@ -193,6 +205,7 @@ void WrapperCopies::step(const std::string& job) {
       parts_.later([this, job, cluster, is_gone] { removed(job, cluster, is_gone); });
     });
   }
+  if (use == Use::Ending && entry.is_only_left) return look_again(entry, job_pause);
   unmark(job);
 }
 
@@ -215,14 +228,16 @@ void WrapperCopies::removed(const std::string& job, const std::string& cluster, 
 void WrapperCopies::unmark(const std::string& job) {
   entries_.at(job).is_busy = true;
   const Whose whose = entries_.at(job).whose;
+  const bool is_ours = entries_.at(job).is_ours;
   const auto end = [this, job](const Status& status) {
     parts_.later([this, job, status] { unmarked(job, status); });
   };
-  client_.send_later(get_of(whose), [this, whose, end](const kube::Reply<json::value>& found) {
+  client_.send_later(get_of(whose), [this, whose, is_ours,
+                                     end](const kube::Reply<json::value>& found) {
     const bool is_gone = found ? kube::uid_of(*found) != whose.uid : found.error().is_not_found();
     if (is_gone) return end(Ok{});
     if (!found) return end(found.error().to_error());
-    client_.send_later(patch_of(whose, unmark_patch(*found)),
+    client_.send_later(patch_of(whose, unmark_patch(*found, is_ours)),
                        [end](const kube::Reply<json::value>& put) {
                          const bool is_done = put || put.error().is_not_found();
                          end(is_done ? Status(Ok{}) : Status(put.error().to_error()));

@@ -5,6 +5,8 @@
 // 2. When it is deleted and its job is over, what is left there is removed, also of one that ended
 //    long ago; whether Muster ran when it was deleted does not matter.
 // 3. When the clusters say that nothing is left, the mark is taken off and the AppWrapper goes.
+// The finalizer that the controller of v1beta2 left on an AppWrapper goes the same way: nobody else
+// would take it off any more.
 // A cluster that cannot be reached is waited for, and why is told. One that has left the fleet
 // cannot be asked any more: that is said, and what is there is left behind.
 //
@@ -29,12 +31,16 @@ namespace muster::api {
 
 inline constexpr std::string_view copies_finalizer = "muster.dev/copies";
 inline constexpr std::string_view copies_annotation = "muster.dev/copies-in";
+inline constexpr std::string_view left_finalizer = "workload.codeflare.dev/finalizer";
 
 /// The clusters that an AppWrapper's mark names; empty without a mark.
 std::set<std::string> marked_clusters(const boost::json::value& object);
+/// It is being deleted, and has the finalizer of the controller of v1beta2.
+bool is_left_finalizing(const boost::json::value& object);
 /// Merge patches with the object's uid and version as preconditions.
 boost::json::value mark_patch(const boost::json::value& object, const std::string& cluster);
-boost::json::value unmark_patch(const boost::json::value& object);
+/// `with_left`: of one that is being deleted, what v1beta2's controller left goes too.
+boost::json::value unmark_patch(const boost::json::value& object, bool with_left = true);
 
 class WrapperCopies {
  public:
@@ -60,8 +66,8 @@ class WrapperCopies {
     WrapperKey key = {};
     std::string uid = {};
   };
-  /// An AppWrapper as it was found, which may be marked.
-  void seen(const Whose& whose, const boost::json::value& object);
+  /// An AppWrapper as it was found, which may be marked. One of others keeps what they put on it.
+  void seen(const Whose& whose, const boost::json::value& object, bool is_ours);
   /// It is about to have objects in that cluster. NotFound, Conflict: it is gone, or on its way.
   void mark(const Whose& whose, const std::string& cluster, std::function<void(Status)> done);
   bool has(const std::string& job) const { return entries_.contains(job); }
@@ -73,6 +79,8 @@ class WrapperCopies {
   struct Entry {
     Whose whose = {};
     std::set<std::string> clusters = {};
+    bool is_ours = true;
+    bool is_only_left = false;  // it has but what v1beta2's controller left on it
     bool is_leaving = false;
     bool is_busy = false;  // an answer, or the next look, is on its way
     int looks = 0;         // at a cluster that is still not empty
@@ -92,7 +100,7 @@ class WrapperCopies {
 
   kube::Client& client_;
   const Parts parts_;
-  std::map<std::string, Entry> entries_;  // by job: those that are marked
+  std::map<std::string, Entry> entries_;  // by job: those that have a finalizer of ours
 };
 
 }  // namespace muster::api

@@ -85,6 +85,7 @@ class Copies : public ::testing::Test {
   std::unique_ptr<kube::Client> client = make_client(server.access());
   Fleet fleet;
   Use use = Use::Needed;
+  bool is_ours = true;
   std::vector<std::string> stuck;
   std::vector<std::string> said;
   const WrapperCopies::Whose whose{"aw-1", {WrapperGroup::Workload, "team", "train"}, "u"};
@@ -126,7 +127,7 @@ class Copies : public ::testing::Test {
     EXPECT_TRUE(run_until([&] { return marked_as.has_value(); }));
     return *marked_as;
   }
-  void found(const char* object) { copies.seen(whose, parse(object)); }
+  void found(const char* object) { copies.seen(whose, parse(object), is_ours); }
   bool is_let_go() {
     return run_until([&] { return !copies.has(whose.job); });
   }
@@ -237,6 +238,42 @@ TEST_F(Copies, OneThatSomebodyUnmarkedIsCleanedUpAllTheSame) {
   copies.let_go(whose.job);
   EXPECT_TRUE(is_let_go());
   EXPECT_EQ(fleet.removed.size(), 1U);
+}
+
+constexpr const char* left_deleted =
+    R"({"metadata":{"uid":"u","resourceVersion":"9","deletionTimestamp":"2026-11-17T08:00:00Z",)"
+    R"("finalizers":["mine","workload.codeflare.dev/finalizer"]}})";
+constexpr const char* left_running =
+    R"({"metadata":{"uid":"u","resourceVersion":"9",)"
+    R"("finalizers":["muster.dev/copies","workload.codeflare.dev/finalizer"]}})";
+
+TEST(CopiesMark, WhatTheControllerOfV1beta2LeftStaysUntilItIsDeleted) {
+  EXPECT_FALSE(is_left_finalizing(parse(left_running)));
+  EXPECT_THAT(serialize(unmark_patch(parse(left_running))),
+              HasSubstr(R"("finalizers":["workload.codeflare.dev/finalizer"])"));
+  EXPECT_TRUE(is_left_finalizing(parse(left_deleted)));
+  EXPECT_THAT(serialize(unmark_patch(parse(left_deleted))), HasSubstr(R"("finalizers":["mine"])"));
+}
+
+TEST_F(Copies, WhatOthersManageKeepsTheirFinalizer) {
+  is_ours = false;
+  found(left_deleted);
+  EXPECT_FALSE(copies.has(whose.job));
+}
+
+TEST_F(Copies, TheFinalizerOfTheControllerOfV1beta2GoesWhenTheJobIsOver) {
+  found(left_running);
+  EXPECT_FALSE(copies.has(whose.job));
+  found(left_deleted);
+  use = Use::Ending;
+  copies.let_go(whose.job);
+  int looks = 0;
+  ASSERT_TRUE(run_until([&] { return ++looks > 3; }));
+  EXPECT_THAT(server.asked(), IsEmpty());
+  use = Use::None;
+  server.then(200, left_deleted).then(200, unmarked);
+  EXPECT_TRUE(is_let_go());
+  EXPECT_THAT(server.request(1).body, HasSubstr(R"("finalizers":["mine"])"));
 }
 
 }  // namespace

@@ -37,13 +37,18 @@ struct WrapperComponent {
 struct WrapperAsk {
   int priority = 0;
   int min_available = 0;
-  Duration first_wait{0};      // for its pods, before it is requeued; 0: it is not
+  Duration first_wait{0};  // for its pods, before it is requeued; 0: it is not
+  Duration next_wait{0};   // after the first requeue, if they grow exponentially
+  Duration wait_most{0};   // 0: without end
+  work::GrowthType wait_growth = work::GrowthType::None;
   Duration run_limit{0};       // 0: none
   bool names_its_end = false;  // an item says what completes it
   bool is_held = false;        // v1beta2: spec.suspend
   work::Totals totals = {};
   std::vector<WrapperComponent> components = {};
-  Duration success_ttl{0};  // v1beta2: deleted so long after it succeeded; 0: never
+  std::uint64_t content = 0;               // of what its job was made: see editions.h; 0: not known
+  std::vector<std::string> warnings = {};  // what it says and does not get
+  Duration success_ttl{0};                 // v1beta2: deleted so long after it succeeded; 0: never
   friend bool operator==(const WrapperAsk&, const WrapperAsk&) = default;
 };
 
@@ -52,6 +57,7 @@ struct WrapperFacts {
   bool is_mcad = false;  // the profile
   bool is_deleting = false;
   std::string stuck = {};    // it is deleted and does not go: why
+  std::string ignored = {};  // it was changed, and its job is not: why
   std::string refusal = {};  // it cannot become a job: why
   std::optional<model::JobRow> row = {};
   std::optional<WrapperWait> wait = {};  // of a job that waits

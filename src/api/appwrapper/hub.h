@@ -15,6 +15,7 @@
 
 #include <boost/json/object.hpp>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -22,11 +23,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "api/appwrapper/copies.h"
@@ -35,6 +34,7 @@
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/status_writer.h"
+#include "api/appwrapper/wait_desk.h"
 #include "api/appwrapper/wrapper_events.h"
 #include "api/appwrapper/wrapper_watch.h"
 #include "api/rest/submitter.h"
@@ -80,6 +80,20 @@ struct WrapperRow {
   std::uint32_t attempt = 0;
   int priority = 0;
   ports::PodCounts pods = {};
+  std::string trouble = {};  // why its pods do not start; "": nothing is known to be wrong
+  std::vector<std::string> warnings = {};
+};
+
+/// Which of them, in the order of their keys.
+struct WrapperFilter {
+  std::string ns = {};                   // "": of all
+  std::string name = {};                 // "": of any
+  std::optional<WrapperKey> after = {};  // where the page before ended
+  std::size_t limit = 1000;
+};
+struct WrapperPage {
+  std::vector<WrapperRow> rows = {};
+  bool has_more = false;
 };
 
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
@@ -94,6 +108,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     std::function<std::vector<work::SelectableCluster>()> clusters;  // that are joined now
     std::function<Time()> clock;
     std::function<void(const std::string&)> say;  // a line for the server's log
+    /// Called when many AppWrappers came and most of what they took is free again, in pieces all
+    /// over the heap.
+    std::function<void()> return_memory;
   };
   explicit AppWrapperHub(HubOptions options) : options_(std::move(options)) {}
   ~AppWrapperHub() override;
@@ -105,26 +122,27 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void stop();
 
   void published(const control::StepReport& report);
-  /// Of a namespace, "" for all, in order; `then` is called on the hub's thread. From any thread.
-  void list(const std::string& ns, std::function<void(const std::vector<WrapperRow>&)> then);
+  /// `then` is called on the hub's thread. From any thread.
+  void list(WrapperFilter filter, std::function<void(const WrapperPage&)> then);
   void seen(const ports::AttemptSight& sight) override;
   void depart(ports::Departure departure, Done done) override;
 
  private:
   /// What is known of one AppWrapper.
   struct Record {
-    std::string job = {};
+    const std::string* id = nullptr;  // of its job: the key of this record
     WrapperKey key = {};
     std::string uid = {};
     std::int64_t generation = -1;  // of the spec that was read
+    std::uint64_t notes = 0;       // notes_hash of what was read
     bool is_v1beta2 = false;
     bool is_gone = false;     // the object
     bool is_foreign = false;  // somebody else manages it
     bool is_final = false;    // it ended before the books can tell
     bool is_submitting = false;
+    bool is_reissuing = false;  // a new edition is on its way
     WrapperFacts facts = {};
-    // When to ask why it waits.
-    Time ask_at = Time::never();
+    const std::string& job() const { return *id; }
   };
   using Records = std::unordered_map<std::string, Record>;  // by job
 
@@ -132,10 +150,12 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void work();
   /// False: it is to end.
   bool rest(Time until);
-  void do_watched(Time now);
+  std::size_t do_watched(Time now);
+  void return_memory(std::size_t came, Time now);
   void do_events(Time now);
   void do_sights();
   void do_answers();
+  std::string state_of(const Record& record) const;
   WrapperRow row_of(const Record& record) const;
   /// From any thread: to be done on this one.
   void answer(std::function<void()> function);
@@ -145,34 +165,46 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void begin();
   void watch();
   void quota_changed();
-  /// Into the queues that its labels name. False: one of them is not there, and it waits.
-  bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
-  void put_labels(const Record& record, const model::Labels& labels);
   std::string prefix_of(WrapperGroup group) const;
   std::string job_of(const WrapperChange& change) const;
+  std::string job_of(const WrapperChange& change, std::int64_t edition) const;
+  std::int64_t edition(const WrapperChange& change) const;
+  void forget(Records::iterator at);
+  static model::JobRow slim(model::JobRow row);
+
+  // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
-  /// Asks for what is wanted now and was not before.
-  void edit(const Record& record, const WrapperAsk& followed);
+  /// Its job is to be another one, if it can.
+  void follow_content(Record& record, const WrapperChange& change);
+  void retire(const std::string& job);
+  /// What the edition before made has the same names, and goes first.
+  bool waits_for_older(Record& record, const WrapperChange& change);
+  std::uint64_t content_of(const boost::json::value& object, const work::WrappedJob& wrapped) const;
   void lose(const WrapperChange& change);
-  void cancel(const std::string& job);
-  void cancel_strays(WrapperGroup group);
-  void forget(Records::iterator at);
-
   void expire(const Record& record, Time succeeded);
+
+  // ---- what is asked of the loop: hub_submit.cc
+  /// Into the queues that its labels name. False: one of them is not there, and it waits.
+  bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
+  void put_labels(const Record& record, const model::Labels& labels);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
+  void release(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
+  void released(const WrapperChange& change, work::WrappedJob& wrapped, const Status& done);
   void submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
+  /// Asks for what is wanted now and was not before.
+  void edit(const Record& record, const WrapperAsk& followed);
   void request(const std::string& job, const std::string& verb,
                std::vector<model::EventBody> events);
+  void cancel(const std::string& job);
+  void cancel_strays(WrapperGroup group);
   void refuse(Record& record, const std::string& why);
-  void ask_due(Time now);
-  void told(const std::vector<std::string>& jobs,
-            const std::vector<std::optional<WrapperWait>>& waits);
+  void reissue(const std::string& job, std::int64_t edition);
 
   // ---- those that run elsewhere: hub_travel.cc
   void make_travel_desks();
@@ -183,11 +215,13 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void place_unplaced();
   void tell_events(const std::string& job);
 
+  // ---- what is written
   static Moves moves_of(const Record& record);
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
-  void set_ask(Record& record, Time at);
+  void make_wait_desk();
 
+  static constexpr Duration try_again = seconds(1);  // what could not be asked or told now
   const HubOptions options_;
   std::optional<Parts> parts_;
 
@@ -200,6 +234,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   bool is_stopping_ = false;
 
   // Of the thread alone.
+  std::unique_ptr<WaitDesk> waits_;
   std::unique_ptr<WrapperExpiry> expiry_;
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
@@ -208,8 +243,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs
   Records records_;
-  std::set<std::pair<Time, std::string>> asks_;  // jobs to ask about
-  bool is_asking_ = false;
+  std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed
+  std::size_t came_ = 0;                          // changes since memory was returned
+  Time came_last_{0};
   std::map<std::string, WrapperChange> unplaced_;  // by job: queues or clusters are not there
   bool awaits_clusters_ = false;                   // some of them; they are placed anew soon
   std::map<std::string, WrapperChange> missed_;    // by job: came while they were submitted

@@ -67,7 +67,7 @@ void AppWrapperHub::set_stuck(const std::string& job, const std::string& why) {
   if (record.is_final) {  // of its past only the store knows
     auto row = parts_->store.job(job);
     if (!row) return;
-    record.facts.row = std::move(*row);
+    record.facts.row = slim(std::move(*row));
     record.is_final = false;
   }
   touch(record);
@@ -84,7 +84,7 @@ work::WrapOptions AppWrapperHub::wrap_options() const {
 void AppWrapperHub::wait_for_clusters(Record& record, const WrapperChange& change,
                                       const std::string& why) {
   record.facts.wait = WrapperWait{WrapperWait::Kind::NoCluster, why, std::nullopt};
-  unplaced_[record.job] = change;
+  unplaced_[record.job()] = change;
   touch(record);
   if (std::exchange(awaits_clusters_, true)) return;
   answer_after(clusters_pause, [this] {

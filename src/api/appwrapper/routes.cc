@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/json.hpp>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "api/rest/answers.h"
 #include "api/rest/call.h"
+#include "base/text.h"
 
 namespace muster::api {
 
@@ -35,6 +37,11 @@ json::object json_of(const WrapperRow& row) {
                          {"succeeded", row.pods.succeeded},
                          {"failed", row.pods.failed}}}};
   if (row.key.group == WrapperGroup::McadIbm) made["group"] = "mcad.ibm.com";
+  if (!row.trouble.empty()) made["trouble"] = row.trouble;
+  if (!row.warnings.empty()) {
+    json::array& all = made["warnings"].emplace_array();
+    for (const std::string& one : row.warnings) all.emplace_back(one);
+  }
   return made;
 }
 
@@ -59,33 +66,68 @@ std::size_t position_of(const sched::World& world, const std::string& id) {
   return before + 1;
 }
 
+constexpr std::int64_t page_most = 1000;
+
+std::string cursor_of(const WrapperKey& key) {
+  return fmt::format("{}/{}/{}", key.group == WrapperGroup::Workload ? "" : "mcad.ibm.com", key.ns,
+                     key.name);
+}
+Result<WrapperKey> key_of(std::string_view cursor) {
+  const std::vector<std::string_view> parts = split(cursor, '/');
+  if (parts.size() != 3) return invalid("cursor: not the `next` of a page");
+  return WrapperKey{parts[0].empty() ? WrapperGroup::Workload : WrapperGroup::McadIbm,
+                    std::string(parts[1]), std::string(parts[2])};
+}
+
+Result<WrapperFilter> filter_of(const net::Request& request) {
+  const auto text = [&](const char* name) {
+    const auto at = request.query.find(name);
+    return at == request.query.end() ? std::string() : at->second;
+  };
+  WrapperFilter filter;
+  filter.ns = text("namespace");
+  filter.name = text("name");
+  const auto limit = query_int(request, "limit", 1, page_most, page_most);
+  if (!limit) return limit.error();
+  filter.limit = static_cast<std::size_t>(*limit);
+  if (const std::string cursor = text("cursor"); !cursor.empty()) {
+    const auto key = key_of(cursor);
+    if (!key) return key.error();
+    filter.after = *key;
+  }
+  return filter;
+}
+
 void list(AppWrapperHub* hub, const CallPtr& call) {
   if (hub == nullptr) {
     call->answer(200, R"({"appwrappers":[],"warnings":["the server takes no AppWrappers: its )"
                       R"(configuration has no `appwrappers`"]})");
     return;
   }
-  const auto ns = call->request.query.find("namespace");
-  hub->list(ns == call->request.query.end() ? "" : ns->second,
-            [call](const std::vector<WrapperRow>& rows) {
-              json::array all;
-              for (const WrapperRow& row : rows) all.push_back(json_of(row));
-              call->answer(200, json::serialize(json::object{{"appwrappers", std::move(all)}}));
-            });
+  const auto filter = filter_of(call->request);
+  if (!filter) return call->answer(filter.error());
+  hub->list(*filter, [call](const WrapperPage& page) {
+    json::array all;
+    for (const WrapperRow& row : page.rows) all.push_back(json_of(row));
+    json::object made{{"appwrappers", std::move(all)}};
+    if (page.has_more) made["next"] = cursor_of(page.rows.back().key);
+    call->answer(200, json::serialize(made));
+  });
 }
 
 void show(AppWrapperHub* hub, control::Reads& reads, const CallPtr& call) {
-  const std::string ns(call->request.param("namespace"));
-  const std::string name(call->request.param("name"));
-  const Error unknown{Fault::NotFound, fmt::format("there is no AppWrapper {}/{}", ns, name)};
-  if (hub == nullptr) return call->answer(unknown);
-  hub->list(ns, [&reads, call, name, unknown](const std::vector<WrapperRow>& rows) {
-    const auto at = std::find_if(rows.begin(), rows.end(),
-                                 [&](const WrapperRow& row) { return row.key.name == name; });
-    if (at == rows.end()) return call->answer(unknown);
+  WrapperFilter filter;
+  filter.ns = std::string(call->request.param("namespace"));
+  filter.name = std::string(call->request.param("name"));
+  filter.limit = 1;
+  const Error unknown{Fault::NotFound,
+                      fmt::format("there is no AppWrapper {}/{}", filter.ns, filter.name)};
+  if (hub == nullptr || filter.ns.empty() || filter.name.empty()) return call->answer(unknown);
+  hub->list(filter, [&reads, call, unknown](const WrapperPage& page) {
+    if (page.rows.empty()) return call->answer(unknown);
     read(reads, call,
-         [row = *at](const sched::World& world, const sched::Agenda&, const sched::Policy&,
-                     Time) -> Result<std::string> {
+         [row = page.rows.front()](const sched::World& world, const sched::Agenda&,
+                                   const sched::Policy&, Time) -> Result<std::string> {
            json::object made = json_of(row);
            if (const std::size_t position = position_of(world, row.job); position > 0)
              made["position"] = position;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 
+#include "api/appwrapper/editions.h"
 #include "kube/json.h"
 #include "kube/timestamp.h"
 
@@ -59,6 +62,7 @@ json::object muster_fields(const WrapperFacts& facts) {
       fields["cluster"] = facts.row->cluster;
   }
   if (facts.ask.is_held) fields["suspend"] = true;
+  if (facts.row && facts.ask.content != 0) fields["content"] = content_text(facts.ask.content);
   if (!facts.refusal.empty()) fields["reason"] = refused;
   if (is_waiting(facts)) fields["reason"] = word_of(facts);
   if (!facts.stuck.empty()) fields["reason"] = "CopiesRemain";
@@ -81,6 +85,55 @@ WaitingWords waiting_words(const WrapperFacts& facts) {
     message += fmt::format("; expected to start about {}",
                            kube::to_timestamp(*facts.wait->expected_start));
   return {std::string(word_of(facts)), std::move(message)};
+}
+
+bool is_counts_only(const json::object& before, const json::object& patch) {
+  const auto is_told_again = [](const json::value& a, const json::value& b) {
+    const std::string_view type = kube::text_at(a, {"type"});
+    return a == b ||
+           ((type == "PodsReady" || type == "Waiting") && type == kube::text_at(b, {"type"}) &&
+            kube::text_at(a, {"status"}) == kube::text_at(b, {"status"}));
+  };
+  return std::all_of(patch.begin(), patch.end(), [&](const auto& field) {
+    if (field.key() == "conditions" && field.value().is_array()) {
+      const json::value whole(before);
+      const json::array& old = kube::items_at(whole, {"conditions"});
+      const json::array& made = field.value().get_array();
+      return std::equal(old.begin(), old.end(), made.begin(), made.end(), is_told_again);
+    }
+    if (field.key() == "muster" && field.value().is_object())
+      return field.value().get_object().size() == 1 &&
+             field.value().get_object().contains("reason");
+    return field.key() == "pending" || field.key() == "running" || field.key() == "failed" ||
+           field.key() == "Succeeded" || field.key() == "pendingpodconditions";
+  });
+}
+
+PodTrouble pod_trouble(std::string_view trouble) {
+  constexpr std::string_view pod = "pod ";
+  constexpr std::string_view colon = ": ";
+  PodTrouble made;
+  made.message = trouble;
+  const std::size_t end = trouble.find(colon);
+  if (!trouble.starts_with(pod) || end == std::string_view::npos) return made;
+  const std::string_view where = trouble.substr(pod.size(), end - pod.size());
+  made.pod = where.substr(0, where.find(' '));
+  made.is_on_node = made.pod.size() < where.size();
+  made.message = trouble.substr(end + colon.size());
+  const std::size_t word = made.message.find(colon);
+  if (word == std::string_view::npos ||
+      made.message.substr(0, word).find(' ') != std::string_view::npos)
+    return made;
+  made.reason = made.message.substr(0, word);
+  made.message.remove_prefix(word + colon.size());
+  return made;
+}
+
+bool all_pods_run(const WrapperFacts& facts) {
+  if (!facts.is_seen()) return false;
+  const ports::PodCounts& pods = facts.sight.pods;
+  return pods.running > 0 &&
+         pods.running + pods.succeeded >= static_cast<std::int64_t>(facts.row->pods);
 }
 
 json::object merge_patch(const json::object& from, const json::object& to) {

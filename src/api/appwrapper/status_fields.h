@@ -3,13 +3,14 @@
 
 #include <boost/json/object.hpp>
 #include <string>
+#include <string_view>
 
 #include "api/appwrapper/facts.h"
 
 namespace muster::api {
 
-/// `status.muster`: the job and attempt, its queue, cluster, spec.suspend as it was followed and,
-/// in a word, why it waits.
+/// `status.muster`: the job and attempt, what it was made of, its queue, cluster, spec.suspend as
+/// it was followed and, in a word, why it waits.
 boost::json::object muster_fields(const WrapperFacts& facts);
 
 /// Whether it says that Muster could not make a job of it.
@@ -24,6 +25,22 @@ struct WaitingWords {
   std::string message = {};  // which resource is short, where, and when it is expected to start
 };
 WaitingWords waiting_words(const WrapperFacts& facts);
+
+/// Whether a patch of the status tells nothing but how many pods are in which state, why some do
+/// not start, or in other words than before why it waits: what changes all the time.
+bool is_counts_only(const boost::json::object& before, const boost::json::object& patch);
+
+/// What a cluster says of a pod that does not start (ports::AttemptSight::trouble), in parts.
+struct PodTrouble {
+  std::string_view pod = {};     // "": it is not about a pod
+  bool is_on_node = false;       // false: it has found none
+  std::string_view reason = {};  // one word; "": there is none
+  std::string_view message = {};
+};
+PodTrouble pod_trouble(std::string_view trouble);
+
+/// All pods that it wants run, or have run.
+bool all_pods_run(const WrapperFacts& facts);
 
 /// RFC 7386: what turns one into the other.
 boost::json::object merge_patch(const boost::json::object& from, const boost::json::object& to);

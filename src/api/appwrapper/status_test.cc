@@ -226,6 +226,102 @@ TEST(StatusV1beta1, ARequeueThatNobodySawBetweenTwoWritesIsCounted) {
   EXPECT_EQ(text(status, "queuejobstate"), "Dispatched");
 }
 
+TEST(StatusV1beta1, TheTimeOfRequeuesGrowsAsMcadsDoes) {
+  const auto times = [](work::GrowthType growth, Duration first, Duration most) {
+    Story story;
+    story.facts.ask.min_available = 2;
+    story.facts.ask.first_wait = first;
+    story.facts.ask.next_wait = seconds(60);
+    story.facts.ask.wait_most = most;
+    story.facts.ask.wait_growth = growth;
+    std::string line;
+    for (std::uint32_t attempt = 1; attempt <= 4; ++attempt) {
+      story.placed(attempt);
+      story.made(1);
+      story.write();
+      story.facts.row->state = JobState::Waiting;
+      story.facts.row->why = EndWhy::StartFailed;
+      story.facts.row->reason = "Insufficient number of Running and Completed pods";
+      story.write();
+      line += fmt::format("{} ",
+                          kube::integer_at(json::value(story.status), {"requeueingTimeInSeconds"}));
+    }
+    return line;
+  };
+  using work::GrowthType;
+  EXPECT_EQ(times(GrowthType::Exponential, seconds(60), Duration{0}), "60 120 240 480 ");
+  EXPECT_EQ(times(GrowthType::Exponential, seconds(30), Duration{0}), "60 120 240 480 ");
+  EXPECT_EQ(times(GrowthType::Exponential, seconds(60), seconds(200)), "60 120 200 200 ");
+  EXPECT_EQ(times(GrowthType::Linear, seconds(30), Duration{0}), "30 60 90 120 ");
+  EXPECT_EQ(times(GrowthType::None, seconds(60), Duration{0}), "0 0 0 0 ");
+}
+
+TEST(StatusV1beta1, RequeuesBetweenTwoWritesAreCountedAndAttemptsThatCouldNotBeMadeAreNot) {
+  Story story;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.placed(4);
+  story.made(2);
+  story.facts.sight.requeues = 2;
+  EXPECT_EQ(story.write().at("numberOfRequeueings"), json::value(2)) << "one was not made";
+  story.placed(6);
+  story.made(2);
+  story.facts.sight.requeues = 4;
+  story.facts.row->state = JobState::Waiting;
+  EXPECT_EQ(story.write().at("numberOfRequeueings"), json::value(5)) << "and this one";
+}
+
+TEST(StatusV1beta1, OneWhoseItemsAreCompleteAndHasNoPodsLeftHoldsNothing) {
+  Story story;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.sight.is_complete = true;
+  story.facts.sight.pods = {0, 0, 2, 0};
+  EXPECT_EQ(text(story.write(), "state"), "Running");
+}
+
+TEST(StatusV1beta1, WhyAPodDoesNotStartIsToldAsMcadTellsIt) {
+  Story story;
+  story.placed();
+  story.made(0);
+  story.facts.sight.trouble = "pod a-1: Unschedulable: 0/3 nodes are available";
+  EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
+            R"([{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
+            R"("message":"0/3 nodes are available"}],"podname":"a-1"}])");
+  story.facts.sight.trouble.clear();
+  EXPECT_FALSE(story.write().contains("pendingpodconditions"));
+}
+
+TEST(Status, WhatTheFactsAloneTellIsWhatIsWritten) {
+  for (const bool is_v1beta2 : {false, true}) {
+    Story story;
+    story.is_v1beta2 = is_v1beta2;
+    const auto check = [&](const char* what) {
+      story.write();
+      const auto known = is_v1beta2 ? known_phase(story.facts) : known_state(story.facts);
+      EXPECT_EQ(known, text(story.status, is_v1beta2 ? "phase" : "state")) << what;
+    };
+    check("new");
+    story.waits();
+    check("waits");
+    story.placed();
+    check("placed");
+    story.made(1);
+    check("made");
+    story.facts.sight.is_complete = true;
+    check("complete");
+    story.facts.row->state = JobState::Succeeded;
+    check("over");
+    story.facts.row->state = JobState::Failed;
+    story.facts.row->why = EndWhy::Cancelled;
+    check("cancelled");
+    story.facts.refusal = "no";
+    check("refused");
+  }
+}
+
 TEST(StatusV1beta1, OneThatRunsStaysAsItWasWhileNothingIsSeenOfItAfterARestart) {
   Story story;
   story.placed();

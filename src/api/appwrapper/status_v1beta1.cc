@@ -28,6 +28,12 @@ constexpr std::string_view requeues_used_up = "times, the most it may be";
 
 enum class Stage { Refused, Queueing, Backoff, HeadOfLine, Dispatched, Holding, Completed, Failed };
 
+/// Its objects are done, and pods of it are left.
+bool is_holding(const WrapperFacts& facts) {
+  const ports::PodCounts& pods = facts.sight.pods;
+  return facts.is_seen() && facts.sight.is_complete && pods.running + pods.pending > 0;
+}
+
 Stage stage_of(const WrapperFacts& facts) {
   if (!facts.refusal.empty()) return Stage::Refused;
   if (!facts.row) return facts.wait ? Stage::Backoff : Stage::Queueing;
@@ -39,7 +45,7 @@ Stage stage_of(const WrapperFacts& facts) {
     case JobState::Running:
     case JobState::Stopping:
       if (!facts.is_made()) return Stage::HeadOfLine;
-      return facts.is_seen() && facts.sight.is_complete ? Stage::Holding : Stage::Dispatched;
+      return is_holding(facts) ? Stage::Holding : Stage::Dispatched;
     case JobState::Succeeded:
       // MCAD never ends an AppWrapper of which no item says when it is complete.
       return facts.is_mcad && !facts.ask.names_its_end ? Stage::Dispatched : Stage::Completed;
@@ -52,6 +58,14 @@ Stage stage_of(const WrapperFacts& facts) {
 
 std::int64_t clamped(std::int64_t amount) {
   return std::clamp<std::int64_t>(amount, 0, std::numeric_limits<std::int32_t>::max());
+}
+
+bool is_used_up(const model::JobRow& row) {
+  return row.reason.find(requeues_used_up) != std::string::npos;
+}
+/// It failed in a way that is called so.
+bool is_deleted(const model::JobRow& row) {
+  return row.why != EndWhy::RunLimit && (row.why == EndWhy::Cancelled || is_used_up(row));
 }
 
 /// What the conditions say of a requeue.
@@ -152,8 +166,9 @@ class Writer {
     const bool was_out = shown() == "Dispatched" || shown() == "RunningHoldCompletion" ||
                          shown() == "HeadOfLine" || shown() == "Running";
     const bool is_back = stage == Stage::Queueing || stage == Stage::Backoff;
-    const bool is_another = facts_.row && integer_at(json::value(status_), {"muster", "attempt"}) <
-                                              static_cast<std::int64_t>(facts_.row->attempt);
+    const std::int64_t told = integer_at(json::value(status_), {"muster", "attempt"});
+    const std::int64_t newest = facts_.row ? static_cast<std::int64_t>(facts_.row->attempt) : told;
+    const bool is_another = told < newest;
     const bool came_back_and_left = was_out && is_another && !is_back && shown() != "HeadOfLine";
     if (!was_out || !(is_back || came_back_and_left)) return;
     if (shown() == "HeadOfLine" && facts_.could_not_be_made()) return;  // nothing of it was out
@@ -162,9 +177,31 @@ class Writer {
     add("Backoff", "PreemptionTriggered", why.message);
     set("Pending", "Backoff", false, "before [backoff] - Rejoining");
     if (why.reason == "Held") return;  // no requeue: nothing went wrong
-    status_["numberOfRequeueings"] = integer_at(json::value(status_), {"numberOfRequeueings"}) + 1;
-    if (why.reason == "MinPodsNotRunning" && facts_.ask.first_wait > Duration{0})
-      status_["requeueingTimeInSeconds"] = facts_.ask.first_wait.ms / 1000;
+    const std::int64_t known = integer_at(json::value(status_), {"numberOfRequeueings"});
+    const std::int64_t counted = std::max(known + 1, requeues_seen(is_back));
+    status_["numberOfRequeueings"] = counted;
+    if (why.reason == "MinPodsNotRunning") grow_wait(counted - known);
+  }
+
+  /// As the cluster counts them, so that those between two writes are not missed. Attempts alone
+  /// say little: some could not be made, as the objects of the last one were still going.
+  std::int64_t requeues_seen(bool is_back) const {
+    if (!facts_.is_seen()) return 0;
+    return facts_.sight.requeues + (is_back && facts_.is_made() ? 1 : 0);
+  }
+
+  /// How long it may wait for its pods the next time, as MCAD counts.
+  void grow_wait(std::int64_t times) {
+    const WrapperAsk& ask = facts_.ask;
+    std::int64_t wait = integer_at(json::value(status_), {"requeueingTimeInSeconds"});
+    const std::int64_t most =
+        ask.wait_most.ms > 0 ? ask.wait_most.ms / 1000 : std::numeric_limits<std::int32_t>::max();
+    for (std::int64_t i = 0; i < times && wait < most; ++i) {
+      if (ask.wait_growth == work::GrowthType::Exponential)
+        wait = wait == 0 ? ask.next_wait.ms / 1000 : wait * 2;
+      if (ask.wait_growth == work::GrowthType::Linear) wait += ask.first_wait.ms / 1000;
+    }
+    if (wait > 0) status_["requeueingTimeInSeconds"] = std::min(wait, most);
   }
 
   Requeue requeue() const {
@@ -267,7 +304,7 @@ class Writer {
       add("Deleted", "Cancelled", "The job was cancelled.");
       return set("Deleted", "Deleted", false, "before muster - cancelled");
     }
-    if (row.reason.find(requeues_used_up) != std::string::npos) {
+    if (is_used_up(row)) {
       add("Deleted", "MaxNumRequeuingsReached", row.reason);
       return set("Deleted", "Deleted", false, "before PreemptQueueJobs - CanRun: false");
     }
@@ -297,10 +334,28 @@ class Writer {
       put_number("failed", pods.failed);
       put_number("Succeeded", pods.succeeded);
     }
+    put_pending_pods(is_out && !is_over);
     put_number("template", facts_.ask.min_available);
     put_number("totalcpu", is_out ? facts_.ask.totals.milli_cpu : 0);
     put_number("totalmemory", is_out ? facts_.ask.totals.memory : 0);
     put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
+  }
+
+  /// The one pod that is told why it does not start, as MCAD tells of all of them.
+  void put_pending_pods(bool may_start) {
+    const std::string_view trouble = facts_.is_seen() ? facts_.sight.trouble : std::string_view();
+    if (!may_start || trouble.empty()) {
+      status_.erase("pendingpodconditions");
+      return;
+    }
+    const PodTrouble pod = pod_trouble(trouble);
+    json::object condition{{"type", pod.is_on_node ? "Ready" : "PodScheduled"},
+                           {"status", "False"}};
+    if (!pod.reason.empty()) condition["reason"] = pod.reason;
+    condition["message"] = pod.message;
+    json::object entry{{"conditions", json::array{std::move(condition)}}};
+    if (!pod.pod.empty()) entry["podname"] = pod.pod;
+    status_["pendingpodconditions"] = json::array{std::move(entry)};
   }
 
   void put_muster(Stage stage) {
@@ -340,6 +395,26 @@ class Writer {
 
 json::object status_v1beta1(const json::object& before, const WrapperFacts& facts, Time now) {
   return Writer(before, facts, now).write();
+}
+
+std::string_view known_state(const WrapperFacts& facts) {
+  switch (stage_of(facts)) {
+    case Stage::Queueing:
+    case Stage::Backoff:
+    case Stage::HeadOfLine:
+      return "Pending";
+    case Stage::Dispatched:
+      return "Running";
+    case Stage::Holding:
+      return "RunningHoldCompletion";
+    case Stage::Completed:
+      return "Completed";
+    case Stage::Failed:
+      return is_deleted(*facts.row) ? "Deleted" : "Failed";
+    case Stage::Refused:
+      break;
+  }
+  return "Failed";
 }
 
 bool is_dispatched_v1beta1(const json::object& status) {

@@ -19,6 +19,9 @@ boost::json::object status_v1beta1(const boost::json::object& before, const Wrap
 /// Nothing will happen any more to an AppWrapper with this status: it ended under Muster or MCAD.
 bool is_final_v1beta1(const boost::json::object& status);
 /// Its controller has made what it wraps.
+/// `state` as these facts alone tell it.
+std::string_view known_state(const WrapperFacts& facts);
+
 bool is_dispatched_v1beta1(const boost::json::object& status);
 
 }  // namespace muster::api

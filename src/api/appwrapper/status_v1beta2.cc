@@ -246,10 +246,27 @@ class Writer {
           {true, "SufficientPodsReady",
            fmt::format("{} pods running; {} pods succeeded", pods.running, pods.succeeded)});
     } else {
-      say("PodsReady", {false, "InsufficientPodsReady",
-                        fmt::format("{} pods pending; {} pods running; {} pods succeeded",
-                                    pods.pending, pods.running, pods.succeeded)});
+      const std::string& why = facts_.sight.trouble;
+      tell_pods(
+          {false, "InsufficientPodsReady",
+           fmt::format("{} pods pending; {} pods running; {} pods succeeded{}{}", pods.pending,
+                       pods.running, pods.succeeded, why.empty() ? "" : "; ", why)});
     }
+  }
+
+  /// Of the numbers in it nothing is told again, but why pods do not start is.
+  void tell_pods(const Said& said) {
+    const auto why_of = [](std::string_view message) {
+      constexpr std::string_view numbers_end = " pods succeeded";
+      const std::size_t end = message.find(numbers_end);
+      return end == std::string_view::npos ? "" : message.substr(end + numbers_end.size());
+    };
+    for (json::value& one : conditions_) {
+      if (text_at(one, {"type"}) != "PodsReady" || text_at(one, {"status"}) != "False") continue;
+      if (why_of(text_at(one, {"message"})) != why_of(said.message))
+        one.as_object()["message"] = said.message;
+    }
+    say("PodsReady", said);
   }
 
   void put_health(Phase phase) {
@@ -321,11 +338,26 @@ json::object status_v1beta2(const json::object& before, const WrapperFacts& fact
   return Writer(before, facts, now).write();
 }
 
+std::string_view known_phase(const WrapperFacts& facts) {
+  const bool may_reset =
+      !facts.is_deleting && facts.refusal.empty() && facts.row &&
+      facts.row->state == JobState::Waiting &&
+      (facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed);
+  return may_reset ? "" : name_of(phase_of(facts, {}));
+}
+
 bool is_deployed_v1beta2(const json::object& status) {
   const auto* phase = status.if_contains("phase");
   if (phase == nullptr || !phase->is_string()) return false;
   const std::string_view text = phase->get_string();
   return text == "Resuming" || text == "Running";
+}
+
+bool is_stopping_v1beta2(const json::object& status) {
+  const auto* phase = status.if_contains("phase");
+  if (phase == nullptr || !phase->is_string()) return false;
+  const std::string_view text = phase->get_string();
+  return text == "Suspending" || text == "Resetting";
 }
 
 bool is_final_v1beta2(const json::object& status) {

@@ -1,6 +1,7 @@
 #include "api/appwrapper/wrapper_events.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/object.hpp>
@@ -72,6 +73,10 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
     add_waiting(facts, steps);
     return steps;
   }
+  if (!facts.ask.warnings.empty())
+    steps.push_back(
+        problem(step("NotAllFollowed", fmt::format("{}", fmt::join(facts.ask.warnings, "; ")), 0)));
+  if (!facts.ignored.empty()) steps.push_back(problem(step("ChangeIgnored", facts.ignored, 0)));
   const model::JobRow& row = *facts.row;
   const bool is_out = model::is_active(row.state) || model::is_final(row.state);
   const bool was_held = row.why == EndWhy::Held || row.why == EndWhy::Released;
@@ -83,6 +88,8 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
     steps.push_back(step("Dispatched",
                          fmt::format("to cluster {}, attempt {}", row.cluster, row.attempt),
                          row.attempt));
+  if (model::is_active(row.state) && facts.is_seen() && !facts.sight.trouble.empty())
+    steps.push_back(problem(step("PodsDoNotStart", facts.sight.trouble, row.attempt)));
   if (row.state == JobState::Running && facts.is_seen() && facts.sight.pods.running > 0)
     steps.push_back(
         step("Running", fmt::format("its pods run in cluster {}", row.cluster), row.attempt));

@@ -81,6 +81,19 @@ TEST(WrapperSteps, SayWhyItIsBackInTheQueueOrWasNeverThere) {
   EXPECT_EQ(told(stuck).front(), "!CopiesRemain: cluster west cannot be reached");
 }
 
+TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
+  WrapperFacts facts = running();
+  facts.sight.trouble = "pod p on n: ImagePullBackOff: no such image";
+  facts.ask.warnings = {"spec.a: is not followed", "spec.b: neither"};
+  facts.ignored = "it was changed";
+  EXPECT_THAT(
+      told(facts),
+      ElementsAre("!NotAllFollowed: spec.a: is not followed; spec.b: neither",
+                  "!ChangeIgnored: it was changed", "Dispatched: to cluster west, attempt 1",
+                  "!PodsDoNotStart: pod p on n: ImagePullBackOff: no such image",
+                  "Running: its pods run in cluster west"));
+}
+
 TEST(WrapperEventObject, IsAboutItAndHasTheSameNameWheneverItIsTold) {
   const WrapperKey key{WrapperGroup::Workload, "team", "train"};
   const WrapperStep step = steps_of(waiting()).front();

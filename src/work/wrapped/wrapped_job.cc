@@ -13,6 +13,7 @@
 #include "kube/json.h"
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
+#include "manifest/ray_submitter.h"
 #include "work/wrapped/dressed_object.h"
 #include "work/wrapped/node_health.h"
 #include "work/wrapped/rights.h"
@@ -105,6 +106,8 @@ model::ObjectCare care_of(const AppWrapper& wrapper, const std::vector<model::No
   care.ready_pods = wrapper.min_available;
   care.ready_within = at_least_a_second(requeuing.first_wait());
   care.ready_within_most = requeuing.time_most;
+  if (requeuing.growth == GrowthType::Exponential && requeuing.initial_time)
+    care.ready_within_next = at_least_a_second(requeuing.time);
   care.ready_growth = growth_of(requeuing.growth);
   if (requeuing.requeuings_most > 0) care.requeues_most = requeuing.requeuings_most;
   care.requeue_pause = requeuing.pause;
@@ -191,6 +194,8 @@ class JobMaker {
     auto sets = manifest::pod_sets_of(*list, options_.gpus);
     if (!sets) return sets.error();
     job_.spec.gang.sets = std::move(*sets);
+    for (std::string& wish : manifest::unweighed_wishes(*list))
+      job_.warnings.push_back(std::move(wish));
     asked_ = totals_of(job_.spec.gang);
     if (options_.is_mcad) {
       for (model::PodSet& set : job_.spec.gang.sets) flatten(set.pod);
@@ -306,7 +311,12 @@ class JobMaker {
 }  // namespace
 
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options) {
-  return JobMaker(wrapper, options).make();
+  AppWrapper whole = wrapper;
+  for (WrappedItem& item : whole.items) {
+    // Who says what pods there are knows better.
+    if (item.pod_sets.empty() && item.pod_resources.empty()) manifest::write_submitter(item.object);
+  }
+  return JobMaker(whole, options).make();
 }
 
 std::vector<PodSetPath> pod_sets_of(const WrappedItem& item) {

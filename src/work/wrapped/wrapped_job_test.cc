@@ -229,6 +229,14 @@ TEST(WrappedJob, KindsThatAreNoGangAreCreatedAndNotCounted) {
   EXPECT_THAT(job.warnings, ElementsAre(HasSubstr("GenericItems[1].generictemplate: DaemonSet")));
 }
 
+TEST(WrappedJob, PodsThatWouldRatherBeNearOthersAreToldThatThisIsNotWeighed) {
+  const WrappedJob job = good(old_one(
+      "{generictemplate: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+      "[{name: c}], affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+      "[{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}}}]}}}}}"));
+  EXPECT_THAT(job.warnings, ElementsAre(HasSubstr("Pod p, template: preferred podAffinity")));
+}
+
 TEST(WrappedJob, TotalsInTheProfileOfMcadAreThoseOfMcad) {
   const auto item = [](std::string_view spec, std::string_view more = "") {
     return fmt::format(
@@ -284,6 +292,10 @@ TEST(WrappedJob, RequeuingIsCareOfItsObjects) {
   expected.ready_growth = model::ReadyGrowth::Exponential;
   EXPECT_EQ(care("{minAvailable: 2}"), expected);
   expected.ready_within = seconds(30);
+  expected.ready_within_next = seconds(60);
+  EXPECT_EQ(care("{minAvailable: 2, requeuing: {timeInSeconds: 60, initialTimeInSeconds: 30}}"),
+            expected);
+  expected.ready_within_next = Duration{0};
   expected.ready_within_most = seconds(600);
   expected.ready_growth = model::ReadyGrowth::Linear;
   expected.requeues_most = 4;
@@ -441,6 +453,25 @@ TEST(WrappedJob, ErrorsOfObjectsNameTheItem) {
   ASSERT_FALSE(job.ok());
   EXPECT_EQ(job.error().message,
             "spec.resources.GenericItems[1].generictemplate (Pod p): it has no containers");
+}
+
+TEST(WrappedJob, ThePodThatSubmitsARayJobIsCountedAndLabelled) {
+  const auto ray_job = [](const std::string& beside) {
+    return old_one("{" + beside +
+                   "generictemplate: {apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, "
+                   "spec: {rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: "
+                   "head, image: 'ray:1'}]}}}}}}}");
+  };
+  const WrappedJob job = good(ray_job(""));
+  ASSERT_EQ(job.spec.gang.sets.size(), 2U);
+  EXPECT_EQ(job.spec.gang.sets[1].name, "submitter");
+  EXPECT_EQ(job.spec.gang.sets[1].pod.requests.cpu.v, 500);
+  const auto objects = boost::json::parse(job.command.objects);
+  const boost::json::value& pod = objects.at(0).at("spec").at("submitterPodTemplate");
+  EXPECT_TRUE(pod.at("metadata").at("labels").as_object().contains("appwrapper.mcad.ibm.com"));
+  const WrappedJob given =
+      good(ray_job("custompodresources: [{replicas: 1, requests: {cpu: 1}}], "));
+  EXPECT_EQ(given.spec.gang.sets.size(), 1U) << "who says what pods there are knows better";
 }
 
 /// As the walkthrough of KubeRay has it, in short.

@@ -1,0 +1,224 @@
+// What AppWrapperHub asks of the loop: that an AppWrapper becomes a job, changes, or is cancelled.
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "api/appwrapper/editions.h"
+#include "api/appwrapper/hub.h"
+#include "api/appwrapper/suspension.h"
+#include "kube/requests.h"
+
+namespace muster::api {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view field_manager = "muster";
+
+/// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
+/// day, it is as free as any other.
+void keep_on_nodes(model::Gang& gang, const ports::AdoptedPods& there) {
+  constexpr int weight_most = 100;
+  model::PreferredTerm here{weight_most, {}};
+  here.term.fields.push_back(
+      {"metadata.name", model::Operator::In, {there.nodes.begin(), there.nodes.end()}});
+  for (model::PodSet& set : gang.sets) set.pod.preferred_affinity.push_back(here);
+}
+
+}  // namespace
+
+bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
+                              work::WrappedJob& wrapped) {
+  const auto designation = quota_->designation_of(wrapped.labels);
+  if (!designation) {
+    record.facts.wait =
+        WrapperWait{WrapperWait::Kind::Quota, designation.error().message, std::nullopt};
+    unplaced_[record.job()] = change;
+    touch(record);
+    return false;
+  }
+  if (!designation->missing.empty()) put_labels(record, designation->missing);
+  if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
+  wrapped.spec.extra_queues = designation->extra_queues;
+  return true;
+}
+
+void AppWrapperHub::put_labels(const Record& record, const model::Labels& labels) {
+  json::object values;
+  for (const auto& [name, value] : labels) values[name] = value;
+  const json::value patch = {{"metadata", {{"uid", record.uid}, {"labels", values}}}};
+  client_->send_later(
+      kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
+                          kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
+      [](const kube::Reply<json::value>&) {});
+}
+
+/// Its last controller left it running: what is there is found before it is submitted.
+void AppWrapperHub::adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+  record.is_submitting = true;
+  ports::LeftWork left{record.job(), record.key.ns, record.uid, wrapped.command.objects};
+  auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
+  parts_->adopter.adopt(std::move(left),
+                        [this, change, job](const Result<ports::AdoptedPods>& found) {
+                          answer([this, change, job, found] { adopted(change, *job, found); });
+                        });
+}
+
+void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapped,
+                            const Result<ports::AdoptedPods>& found) {
+  const auto at = records_.find(job_of(change));
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.is_submitting = false;
+  if (record.is_gone) return forget(at);
+  if (!found) {
+    parts_->say(fmt::format("AppWrapper {}/{} was dispatched by another controller: {}",
+                            record.key.ns, record.key.name, found.error().message));
+    return take_again(record, change);
+  }
+  parts_->say(
+      fmt::format("AppWrapper {}/{} was dispatched by another controller; {} of its pods "
+                  "are taken over",
+                  record.key.ns, record.key.name, found->bound));
+  wrapped.spec.gang.clusters = {options_.cluster};
+  if (!options_.wrap.is_mcad && found->bound > 0) keep_on_nodes(wrapped.spec.gang, *found);
+  submit(record, change, std::move(wrapped));
+}
+
+/// Its last controller left it running, and it is not to run: what is there goes first.
+void AppWrapperHub::release(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+  record.is_submitting = true;
+  ports::LeftWork left{record.job(), record.key.ns, record.uid, wrapped.command.objects};
+  auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
+  parts_->adopter.release(std::move(left), [this, change, job](const Status& done) {
+    answer([this, change, job, done] { released(change, *job, done); });
+  });
+}
+
+void AppWrapperHub::released(const WrapperChange& change, work::WrappedJob& wrapped,
+                             const Status& done) {
+  const auto at = records_.find(job_of(change));
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.is_submitting = false;
+  if (record.is_gone) return forget(at);
+  if (done) return submit(record, change, std::move(wrapped));
+  parts_->say(fmt::format("AppWrapper {}/{} is to stop what another controller made of it: {}",
+                          record.key.ns, record.key.name, done.error().message));
+  take_again(record, change);
+}
+
+void AppWrapperHub::submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+  record.is_submitting = true;
+  Submit submit;
+  submit.user = wrapped.spec.user.empty() ? options_.user : wrapped.spec.user;
+  submit.request = fmt::format("appwrapper {}/{}", record.key.ns, record.key.name);
+  submit.ids = {record.job()};
+  config::Submission& job = submit.jobs.emplace_back();
+  job.spec = std::move(wrapped.spec);
+  job.command = std::move(wrapped.command);
+  job.labels = std::move(wrapped.labels);
+  job.unfit_clusters = std::move(wrapped.unfit_clusters);
+  parts_->submitter.submit(std::move(submit), [this, change](const SubmitOutcome& outcome) {
+    answer([this, change, outcome] { submitted(change, outcome); });
+  });
+}
+
+void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& outcome) {
+  const auto at = records_.find(job_of(change));
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.is_submitting = false;
+  if (!outcome.result) {
+    if (record.is_gone) return forget(at);
+    if (outcome.busy || outcome.result.error().fault == Fault::Unavailable)
+      return take_again(record, change);
+    return refuse(record, outcome.result.error().message);
+  }
+  if (!record.facts.row) {  // the event is on its way, or was before we knew it
+    if (auto row = parts_->store.job(record.job())) record.facts.row = slim(std::move(*row));
+  }
+  if (record.is_gone || record.facts.is_deleting) return cancel(record.job());
+  const Time now = parts_->clock();
+  waits_->set(record.job(), now);
+  touch(record);
+  if (const auto later = missed_.extract(record.job())) follow_spec(record, later.mapped(), now);
+}
+
+void AppWrapperHub::request(const std::string& job, const std::string& verb,
+                            std::vector<model::EventBody> events) {
+  const auto ask = [job, verb, events, user = options_.user](const sched::World& world,
+                                                             Time now) -> Result<control::Asked> {
+    const sched::JobSlot slot = world.find_job(job);
+    control::Asked asked;
+    if (slot.is_none()) return asked;
+    asked.events = still_wanted(world.job(slot), events);
+    if (!asked.events.empty()) asked.audit.push_back({0, now, user, "", verb, job, "AppWrapper"});
+    return asked;
+  };
+  const auto put = parts_->requests.put({ask, [](const Result<control::Answer>&) {}});
+  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed)
+    answer_after(try_again, [this, job, verb, events] { request(job, verb, events); });
+}
+
+void AppWrapperHub::edit(const Record& record, const WrapperAsk& followed) {
+  auto wanted = changes_between(record.job(), followed, record.facts.ask);
+  if (!wanted.empty()) request(record.job(), "edit", std::move(wanted));
+}
+
+void AppWrapperHub::cancel(const std::string& job) {
+  const auto at = records_.find(job);
+  const bool is_open =
+      at != records_.end() && at->second.facts.row && !model::is_final(at->second.facts.row->state);
+  if (is_open) request(job, "cancel", {model::JobCancelled{job}});
+}
+
+/// Of AppWrappers that were deleted while nobody watched.
+void AppWrapperHub::cancel_strays(WrapperGroup group) {
+  auto known = std::make_shared<std::set<std::string>>();
+  for (const auto& [job, record] : records_) known->insert(job);
+  const auto ask = [known, prefix = prefix_of(group), user = options_.user](
+                       const sched::World& world, Time now) -> Result<control::Asked> {
+    control::Asked asked;
+    for (std::uint32_t i = 0; i < world.job_count(); ++i) {
+      const sched::JobSlot slot{i};
+      if (world.is_free(slot)) continue;
+      const sched::Job& job = world.job(slot);
+      if (model::is_final(job.state) || !job.id.starts_with(prefix) || known->contains(job.id))
+        continue;
+      asked.events.emplace_back(model::JobCancelled{job.id});
+      asked.audit.push_back({0, now, user, "", "cancel", job.id, "its AppWrapper was deleted"});
+    }
+    return asked;
+  };
+  const auto put = parts_->requests.put({ask, [](const Result<control::Answer>&) {}});
+  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed)
+    answer_after(try_again, [this, group] { cancel_strays(group); });
+}
+
+/// The AppWrapper is to be another job from now on. The watch brings it with its new edition.
+void AppWrapperHub::reissue(const std::string& job, std::int64_t edition) {
+  const auto at = records_.find(job);
+  if (at == records_.end() || at->second.is_gone) return;
+  const Record& record = at->second;
+  const json::value patch = {
+      {"metadata",
+       {{"uid", record.uid}, {"annotations", {{edition_annotation, std::to_string(edition)}}}}}};
+  client_->send_later(
+      kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
+                          kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
+      [this, job, edition](const kube::Reply<json::value>& put) {
+        if (put || put.error().is_not_found()) return;
+        answer_after(try_again, [this, job, edition] { reissue(job, edition); });
+      });
+}
+
+void AppWrapperHub::refuse(Record& record, const std::string& why) {
+  record.facts.refusal =
+      fmt::format("{}/{} creation failure: {}", record.key.ns, record.key.name, why);
+  touch(record);
+}
+
+}  // namespace muster::api

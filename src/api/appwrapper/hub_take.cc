@@ -1,0 +1,291 @@
+// AppWrappers that come, change and go: what AppWrapperHub makes of the objects it watches.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "api/appwrapper/editions.h"
+#include "api/appwrapper/hub.h"
+#include "api/appwrapper/status_fields.h"
+#include "api/appwrapper/status_v1beta1.h"
+#include "api/appwrapper/status_v1beta2.h"
+#include "api/appwrapper/suspension.h"
+#include "kube/json.h"
+#include "kube/timestamp.h"
+
+namespace muster::api {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view our_name = "muster.dev/muster";  // in spec.managedBy
+constexpr std::string_view kueue_label = "kueue.x-k8s.io/queue-name";
+
+json::object status_of(const json::value& object) {
+  const json::value* status = kube::find(object, {"status"});
+  return status != nullptr && status->is_object() ? status->get_object() : json::object();
+}
+
+Time created_at(const json::value& object) {
+  const auto read = kube::parse_timestamp(kube::text_at(object, {"metadata", "creationTimestamp"}),
+                                          "creationTimestamp");
+  return read ? *read : Time{0};
+}
+
+WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapped) {
+  WrapperAsk ask;
+  ask.priority = wrapped.spec.priority;
+  ask.min_available = wrapper.min_available;
+  if (wrapper.min_available > 0) {
+    ask.first_wait = wrapper.requeuing.first_wait();
+    ask.next_wait = wrapper.requeuing.time;
+    ask.wait_most = wrapper.requeuing.time_most;
+    ask.wait_growth = wrapper.requeuing.growth;
+  }
+  ask.run_limit = wrapped.spec.run_limit;
+  ask.names_its_end = wrapper.has_completion_rule();
+  ask.is_held = wrapper.is_suspended;
+  ask.totals = wrapped.totals;
+  ask.warnings = wrapped.warnings;
+  if (wrapper.dialect != work::Dialect::V1beta2) return ask;
+  ask.success_ttl = wrapper.grace.success_ttl;
+  for (const work::WrappedItem& item : wrapper.items) {
+    WrapperComponent& one = ask.components.emplace_back();
+    one.name = kube::name_of(item.object);
+    one.kind = kube::text_at(item.object, {"kind"});
+    one.api_version = kube::text_at(item.object, {"apiVersion"});
+    for (const work::PodSetPath& set : work::pod_sets_of(item))
+      one.pod_sets.emplace_back(set.path, set.replicas);
+  }
+  return ask;
+}
+
+/// The AppWrapper as a job.
+struct Read {
+  work::AppWrapper wrapper;
+  work::WrappedJob wrapped;
+};
+Result<Read> read(const json::value& object, const work::WrapOptions& options) {
+  auto wrapper = work::read_app_wrapper(object);
+  if (!wrapper) return wrapper.error();
+  auto wrapped = work::wrapped_job(*wrapper, options);
+  if (!wrapped) return wrapped.error();
+  return Read{std::move(*wrapper), std::move(*wrapped)};
+}
+
+}  // namespace
+
+void AppWrapperHub::take(const WrapperChange& change, Time now) {
+  const json::value& object = *change.object;
+  const std::int64_t newest = edition(change);
+  if (const std::int64_t before = edition({change.key, change.uid, nullptr}); newest > before) {
+    retire(job_of(change, before));
+    editions_[change.uid] = newest;
+  }
+  const auto [at, is_new] = records_.try_emplace(job_of(change));
+  Record& record = at->second;
+  const std::int64_t generation = kube::integer_at(object, {"metadata", "generation"});
+  const std::uint64_t notes = notes_hash(object);
+  if (is_new) {
+    record.id = &at->first;
+    record.key = change.key;
+    record.uid = change.uid;
+    writer_->add(record.job(), status_of(object));
+    take_over(record, change, now);
+  } else if ((generation != record.generation || notes != record.notes) && !record.is_gone) {
+    follow_spec(record, change, now);
+  }
+  record.generation = generation;
+  record.notes = notes;
+  copies_->seen({record.job(), record.key, record.uid}, object, !record.is_foreign);
+  const bool is_deleting = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (is_deleting && !record.facts.is_deleting) {
+    record.facts.is_deleting = true;
+    cancel(record.job());
+    copies_->let_go(record.job());
+    if (!record.is_foreign) touch(record);
+  }
+}
+
+void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time now) {
+  const json::value& object = *change.object;
+  record.is_v1beta2 = work::dialect_of(object) == work::Dialect::V1beta2;
+  record.facts.is_mcad = options_.wrap.is_mcad;
+  const std::string_view managed_by = kube::text_at(object, {"spec", "managedBy"});
+  const bool is_of_kueue =
+      has_kueue_ && kube::find(object, {"metadata", "labels", kueue_label}) != nullptr;
+  record.is_foreign = is_of_kueue || (!managed_by.empty() && managed_by != our_name);
+  if (record.is_foreign) return;
+  const json::object status = status_of(object);
+  // What was only refused is read again: it may have been changed, or may be allowed by now.
+  record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
+                    !is_refused(status);
+  auto as_job = read(object, wrap_options());
+  if (as_job) {
+    record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
+    record.facts.ask.content = content_of(object, as_job->wrapped);
+  }
+  if (record.is_final) return expire(record, succeeded_at(status));
+  auto known = parts_->store.job(record.job());
+  if (known) {
+    record.facts.row = slim(std::move(*known));
+    const model::JobState state = record.facts.row->state;
+    if (!model::is_active(state) && !model::is_final(state)) waits_->set(record.job(), now);
+    if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);
+    if (as_job) {  // what changed while nobody watched
+      WrapperAsk followed = record.facts.ask;
+      followed.is_held = was_suspended(status);
+      edit(record, followed);
+      const std::uint64_t content = written_content(status);
+      if (content != 0 && content != record.facts.ask.content) {
+        record.facts.ask.content = content;
+        follow_content(record, change);
+      }
+    }
+    return touch(record);
+  }
+  if (known.error().fault != Fault::NotFound) return take_again(record, change);
+  // Deleted before it became a job: it becomes none.
+  record.is_final = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (record.is_final || waits_for_older(record, change)) return;
+  if (as_job && created_at(object) < checked_since_) {
+    refuse(record,
+           "it was created before the API server checked what its creator may create; create it "
+           "again");
+  } else if (as_job) {
+    if (quota_ && !designate(record, change, as_job->wrapped)) return;
+    const bool is_running =
+        record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
+    const bool is_to_stop = is_running && as_job->wrapper.is_suspended;
+    if (is_to_stop || is_stopping_v1beta2(status))
+      return release(record, change, std::move(as_job->wrapped));
+    if (is_running) return adopt(record, change, std::move(as_job->wrapped));
+    submit(record, change, std::move(as_job->wrapped));
+  } else if (as_job.error().fault == Fault::Unavailable) {
+    wait_for_clusters(record, change, as_job.error().message);
+  } else {
+    refuse(record, as_job.error().message);
+  }
+}
+
+/// It is deleted when its time to live is over.
+void AppWrapperHub::expire(const Record& record, Time succeeded) {
+  const Duration ttl = record.facts.ask.success_ttl;
+  if (succeeded.is_never() || ttl.ms == 0) return;
+  expiry_->set(record.job(), {record.key, record.uid, succeeded + ttl});
+}
+
+/// Nothing is known of it: as if it came once more.
+void AppWrapperHub::take_again(Record& record, const WrapperChange& change) {
+  const std::string job = record.job();
+  answer_after(try_again, [this, job, change] {
+    const auto at = records_.find(job);
+    if (at == records_.end()) return;
+    const bool is_gone = at->second.is_gone;
+    const auto later = missed_.extract(job);
+    forget(at);
+    if (!is_gone) take(later ? later.mapped() : change, parts_->clock());
+  });
+}
+
+/// What can change while a job waits or runs is followed as it is: its priority, and whether it is
+/// held. Of other changes see follow_content(). One that was refused, or has no job yet, is read
+/// anew.
+void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Time now) {
+  if (!record.facts.refusal.empty()) {
+    record.facts.refusal.clear();
+    return take_over(record, change, now);
+  }
+  if (unplaced_.erase(record.job()) > 0) {
+    record.facts.wait.reset();
+    return take_over(record, change, now);
+  }
+  if (record.is_submitting) missed_[record.job()] = change;
+  if (record.is_foreign || record.is_final || record.is_submitting || !record.facts.row) return;
+  const auto as_job = read(*change.object, wrap_options());
+  if (!as_job) {
+    parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
+                            record.key.name, as_job.error().message));
+    return;
+  }
+  const WrapperAsk followed =
+      std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
+  edit(record, followed);
+  record.facts.ask.content = followed.content;
+  if (followed.content == content_of(*change.object, as_job->wrapped)) {
+    record.facts.ignored.clear();
+  } else {
+    follow_content(record, change);
+  }
+  touch(record);
+}
+
+/// A job that waits is cancelled, and another one is submitted as a new edition. What runs is what
+/// it was.
+void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) {
+  const model::JobRow& row = *record.facts.row;
+  if (model::is_final(row.state)) return;
+  const bool is_held_by_others =
+      row.state == model::JobState::Held && !record.facts.ask.is_held;  // a new one would not be
+  if (model::is_active(row.state) || is_held_by_others || copies_->has(record.job())) {
+    record.facts.ignored = fmt::format(
+        "it was changed while its job was {}, which stays what it was; to run it as it is now, "
+        "delete it and create it again",
+        is_held_by_others ? "held" : "out");
+    return tell_events(record.job());  // its status says nothing of it
+  }
+  if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
+}
+
+/// An older edition: its job goes, and nothing is told of it any more.
+void AppWrapperHub::retire(const std::string& job) {
+  const auto at = records_.find(job);
+  if (at == records_.end()) return;
+  at->second.is_gone = true;
+  waits_->drop(job);
+  if (at->second.is_submitting) return;  // it is cancelled when it is in the books
+  if (!at->second.facts.row || model::is_final(at->second.facts.row->state)) return forget(at);
+  cancel(job);
+}
+
+bool AppWrapperHub::waits_for_older(Record& record, const WrapperChange& change) {
+  const std::int64_t newest = edition(change);
+  if (newest == 0) return false;
+  const std::string older = job_of(change, newest - 1);
+  const auto row = parts_->store.job(older);
+  if (!row && row.error().fault == Fault::NotFound) return false;
+  if (row && model::is_final(row->state)) return false;
+  if (row) request(older, "cancel", {model::JobCancelled{older}});
+  take_again(record, change);
+  return true;
+}
+
+std::uint64_t AppWrapperHub::content_of(const json::value& object,
+                                        const work::WrappedJob& wrapped) const {
+  std::string queues(kube::text_at(object, {"metadata", "labels", "muster.dev/queue"}));
+  if (!quota_) return content_hash(object, queues);
+  // Nodes that it did not choose do not count: a tree that is added later changes nothing.
+  const auto add = [&](const std::string& queue) {
+    if (!queue.ends_with(fmt::format(".{}", work::default_node))) queues += "," + queue;
+  };
+  if (const auto designation = quota_->designation_of(wrapped.labels)) {
+    add(designation->queue);
+    for (const std::string& one : designation->extra_queues) add(one);
+  }
+  return content_hash(object, queues);
+}
+
+void AppWrapperHub::lose(const WrapperChange& change) {
+  const auto at = records_.find(job_of(change));
+  editions_.erase(change.uid);
+  if (at == records_.end()) return;
+  Record& record = at->second;
+  record.is_gone = true;
+  waits_->drop(record.job());
+  copies_->let_go(record.job());     // somebody took its finalizer off
+  if (record.is_submitting) return;  // it is cancelled when it is in the books
+  if (!record.facts.row || model::is_final(record.facts.row->state)) return forget(at);
+  cancel(record.job());
+}
+
+}  // namespace muster::api

@@ -1,0 +1,50 @@
+#include "api/appwrapper/packed_status.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "api/appwrapper/status_v1beta1.h"
+#include "api/appwrapper/status_v1beta2.h"
+
+namespace muster::api {
+namespace {
+
+namespace json = boost::json;
+
+WrapperFacts waiting_facts() {
+  WrapperFacts facts;
+  model::JobRow& row = facts.row.emplace();
+  row.id = "aw-01234567-01234567-0123-0123-0123-0123456789ab";
+  row.queue = "default";
+  facts.wait =
+      WrapperWait{WrapperWait::Kind::Room, "waits for room: 1 of 2 pods fit in cluster kube-1",
+                  Time{0} + hours(500'000)};
+  facts.ask.components.push_back({"job", "Job", "batch/v1", {{"template.spec.template", 2}}});
+  return facts;
+}
+
+TEST(PackedStatus, OneThatWaitsTakesLessThanHalf) {
+  const Time now = Time{1'800'000'000'123};
+  for (const json::object& status :
+       {status_v1beta1({}, waiting_facts(), now), status_v1beta2({}, waiting_facts(), now)}) {
+    const std::string packed = pack_status(status);
+    EXPECT_LT(packed.size() * 2, json::serialize(status).size()) << json::serialize(status);
+    EXPECT_EQ(unpack_status(packed), status);
+  }
+}
+
+TEST(PackedStatus, WhatOthersWroteComesBackAsItWas) {
+  for (const char* text :
+       {"{}", R"({"a":"\u0001\u001f\n","b":[1.5,null,{"c":"ä 2026-01-01T00:00:00Z"}]})",
+        R"({"a":"2026-01-01T00:00:00Z2026-01-01T00:00:00Z","b":"2026-01-01T00:00:00"})",
+        R"({"a":"2026-01-01T00:00:00.123456Z","b":"2026-01-01T00:00:00.1234567Z",)"
+        R"("c":"2026-01-01T00:00:00.123456Z"})",
+        R"({"a":"2026-01-01T00:00:00.\"Z","b":"2026-01-01T00:00:00","reason":"Z"})"}) {
+    const json::object status = json::parse(text).as_object();
+    EXPECT_EQ(unpack_status(pack_status(status)), status) << text;
+  }
+}
+
+}  // namespace
+}  // namespace muster::api

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""AppWrappers and their definitions that MCAD 1.40 and AppWrapper 1.1.2 left behind, taken over in
+place: the definitions are the originals, from their Go modules.
+
+Usage: appwrapper_takeover_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+"""
+import sys
+import time
+
+from appwrapper_test import FINALIZER, LeftBehind, components, install_crds, job, main, wrapper
+from binaries import module_folder
+
+MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
+APPWRAPPER = ("github.com/project-codeflare/appwrapper", "1.1.2")
+CRD = "appwrappers.workload.codeflare.dev"
+
+
+def original(module):
+    """The file of its definition of AppWrapper."""
+    return str(module_folder(*module) / "config/crd/bases/workload.codeflare.dev_appwrappers.yaml")
+
+
+class Definitions(LeftBehind):
+    """One after the other: both have the same name."""
+
+    def kubectl(self, *words, **more):
+        """Without what it remembers of the definitions: they change under its feet."""
+        return super().kubectl("--cache-dir=/dev/null/none", *words, **more)
+
+    def install(self, module):
+        self.kubectl("delete", "crd", CRD, "--ignore-not-found", "--timeout=60s")
+        self.kubectl("apply", "--server-side", "-f", original(module))
+        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", CRD)
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(install_crds)
+
+    def stored(self):
+        return self.get(CRD, "crd")["status"]["storedVersions"]
+
+    def test_those_of_mcad(self):
+        self.install(MCAD)
+        self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})))
+        uid = self.get("old")["metadata"]["uid"]
+        install_crds()
+        self.assertEqual(self.stored(), ["v1beta1"], "as MCAD's own tests want it")
+        self.begin_hub()
+        self.wait_state("old", "Completed")
+        self.assertEqual(self.get("old")["metadata"]["uid"], uid)
+        self.create(components("new", job("new")))
+        self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
+
+    def test_those_of_its_successor(self):
+        self.install(APPWRAPPER)
+        self.create(components("new", job("new")))
+        uid = self.get("new")["metadata"]["uid"]
+        install_crds()
+        self.assertEqual(self.stored(), ["v1beta2", "v1beta1"], "what is stored stays readable")
+        self.begin_hub()
+        self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
+        made = self.get("new")
+        self.assertEqual(made["metadata"]["uid"], uid)
+        self.assertEqual(len(made["spec"]["components"]), 1)
+        self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})))
+        self.wait_state("old", "Completed")
+
+
+class States(LeftBehind):
+    """Each state that they may have been in."""
+
+    def finalized(self, name, *templates, **spec):
+        made = components(name, *templates, **spec)
+        made["metadata"]["finalizers"] = [FINALIZER]
+        return made
+
+    def phase(self, name):
+        return self.status(name).get("phase")
+
+    def wait_phase(self, name, phase):
+        self.wait(f"{name} is {phase}", lambda: self.phase(name) == phase)
+
+    def suspend(self, name, value):
+        self.kubectl("patch", "appwrapper", name, "--type=merge", "-p",
+                     '{"spec": {"suspend": %s}}' % str(value).lower())
+
+    def test_one_that_held_its_completion_runs_on(self):
+        made = wrapper("hold", (job("hold", "sleep"), {"completionstatus": "Complete"}))
+        before = self.leave_running(made, job("hold", "sleep"),
+                                    **self.dispatched("RunningHoldCompletion"))
+        self.begin_hub()
+        self.check_taken_over("hold", before)
+
+    def test_one_that_was_suspended_stays_so_until_it_is_not(self):
+        self.leave(components("held", job("held", "sleep"), suspend=True), phase="Suspended")
+        self.begin_hub()
+        time.sleep(2)
+        self.assertEqual((self.phase("held"), self.names("jobs")), ("Suspended", []))
+        self.suspend("held", False)
+        self.wait_phase("held", "Running")
+
+    def test_one_that_was_resuming_keeps_what_there_is(self):
+        made = self.finalized("half", job("half", "sleep"), job("rest", "sleep"))
+        before = self.leave_running(made, job("half", "sleep"), phase="Resuming")
+        self.begin_hub()
+        self.wait("the rest is made", lambda: self.names("jobs") == [
+            "job.batch/half", "job.batch/rest"])
+        self.wait("all run", lambda: len(self.running()) == 4)
+        self.assertLessEqual(set(before), set(self.running()))
+        self.kubectl("delete", "appwrapper", "half", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+
+    def test_what_was_to_be_stopped_is_stopped(self):
+        """It was suspended while nobody looked after it, or was on its way to be."""
+        for name, phase in (("runs", "Running"), ("stops", "Suspending")):
+            made = self.finalized(name, job(name, "sleep"), suspend=True)
+            self.leave_running(made, job(name, "sleep"), phase=phase)
+            if phase == "Running":
+                self.begin_hub()
+            else:
+                self.server.start()
+            self.wait("it is stopped", lambda: not self.names("jobs,pods"))
+            self.wait_phase(name, "Suspended")
+            self.suspend(name, False)
+            self.wait_phase(name, "Running")
+            self.kubectl("delete", "appwrapper", name, "--timeout=60s")
+            self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+            self.server.terminate()
+
+    def test_one_that_was_reset_starts_over(self):
+        made = self.finalized("again", job("again", "sleep"))
+        before = self.leave_running(made, job("again", "sleep"), phase="Resetting",
+                                    resettingCount=1)
+        self.begin_hub()
+        self.wait_phase("again", "Running")
+        self.wait("other pods run", lambda: len(self.running()) == 2
+                  and not set(before) & set(self.running()))
+
+    def test_those_that_ended_are_left_alone_and_can_be_deleted(self):
+        left = {}
+        for phase in ("Succeeded", "Failed"):
+            self.leave(self.finalized(phase.lower(), job(phase.lower())), phase=phase)
+            left[phase.lower()] = self.status(phase.lower())
+        self.begin_hub()
+        self.create(components("canary", job("canary")))
+        self.wait_phase("canary", "Succeeded")
+        self.assertEqual({name: self.status(name) for name in left}, left)
+        self.assertEqual(self.names("jobs"), ["job.batch/canary"])
+        self.kubectl("delete", "appwrapper", *left, "--timeout=60s")
+
+    def test_one_that_was_being_deleted_goes(self):
+        made = self.finalized("gone", job("gone", "sleep"))
+        self.leave_running(made, job("gone", "sleep"), phase="Terminating")
+        self.kubectl("delete", "appwrapper", "gone", "--wait=false")
+        self.begin_hub()
+        self.wait("nothing is left", lambda: not self.names("appwrappers,jobs,pods"))
+
+    def test_one_that_another_controller_manages_keeps_its_finalizer(self):
+        self.leave(self.finalized("theirs", job("theirs"), managedBy="example.com/other"),
+                   phase="Succeeded")
+        self.begin_hub()
+        self.kubectl("delete", "appwrapper", "theirs", "--wait=false")
+        self.create(components("canary", job("canary")))
+        self.wait_phase("canary", "Succeeded")
+        self.assertEqual(self.get("theirs")["metadata"]["finalizers"], [FINALIZER])
+        self.kubectl("patch", "appwrapper", "theirs", "--type=merge", "-p",
+                     '{"metadata": {"finalizers": null}}')
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__))

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The pods of gangs on a real Kubernetes: what is written into them, what others do to them, and
+what a namespace allows.
+
+Usage: pods_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+
+Pods are played by kwok (stages.yaml).
+"""
+import argparse
+import os
+import re
+import sys
+import unittest
+
+import muster_test
+from binaries import KUBERNETES, Missing
+from muster_test import start_cluster
+
+CLUSTER = None
+
+
+class WithPods(muster_test.WithCluster):
+    """A server that may do everything there."""
+    of_cluster = ""
+    more = ""
+
+    def setUp(self):
+        super().setUp()
+        self.start_server(CLUSTER.file("admin.kubeconfig"), self.of_cluster, self.more)
+
+    def create(self, path, kind, name, version="v1", **more):
+        return CLUSTER.create(path.format(ns=f"namespaces/{self.namespace}"), {
+            "apiVersion": version, "kind": kind, "metadata": {"name": name}, **more})
+
+    def submit(self, **job):
+        status, made, _ = self.server.api("POST", "/jobs", {"clusters": ["real"], **job})
+        self.assertEqual(status, 201, made)
+        return made["ids"][0]
+
+
+class Others(WithPods):
+    """What others do to a gang's pods is told, and the gang starts again, whole."""
+
+    def wait_second_attempt(self, job, words):
+        self.wait("it says who took the pod",
+                  lambda: re.search(words, str(self.server.job(job)), re.IGNORECASE), 30)
+        self.wait("it starts again", lambda: self.server.job(job)["attempt"] == 2, 90)
+        self.wait_state(job, "Running")
+        attempts = {pod["metadata"]["labels"]["muster.dev/attempt"] for pod in self.pods()
+                    if "muster.dev/job" in pod["metadata"].get("labels", {})}
+        self.assertEqual(attempts, {"2"}, "nothing of the first is left")
+
+    def test_one_whose_pod_is_evicted_is_requeued(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        pod = self.pods()[0]["metadata"]["name"]
+        self.create("/api/v1/{ns}/pods/" + pod + "/eviction", "Eviction", pod, "policy/v1")
+        self.wait_second_attempt(job, f"{pod} .*evict")
+
+    def test_one_whose_pod_is_preempted_is_requeued(self):
+        name = f"high-of-{self.namespace}"
+        self.create("/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass", name,
+                    "scheduling.k8s.io/v1", value=1000, preemptionPolicy="PreemptLowerPriority")
+        self.addCleanup(CLUSTER.request, "DELETE",
+                        "/apis/scheduling.k8s.io/v1/priorityclasses/" + name)
+        job = self.server.submit(["sleep"], pods=2, cpu=20, clusters=["real"])
+        self.wait_state(job, "Running")
+        pod = self.pods()[0]
+        self.create("/api/v1/{ns}/pods", "Pod", "pusher", spec={
+            "priorityClassName": name, "terminationGracePeriodSeconds": 0,
+            "nodeSelector": {"kubernetes.io/hostname": pod["spec"]["nodeName"]},
+            "containers": [{"name": "main", "image": "example.com/tool:1", "command": ["sleep"],
+                            "resources": {"requests": {"cpu": "20"}}}]})
+        self.wait_second_attempt(job, f"{pod['metadata']['name']} .*preempt")
+
+
+class Fields(WithPods):
+    """What job, pool and cluster say of pods is in them."""
+    of_cluster = (", pod: {env: {FROM: cluster, LEVEL: cluster}, pull_secrets: [of-cluster],"
+                  " volumes: [{name: scratch, emptyDir: {}}],"
+                  " mounts: [{name: scratch, mountPath: /scratch}]}")
+    more = """pools:
+- {name: special, cluster: real, pod: {service_account: pooled, labels: {team: red},
+   annotations: {note: kept}, env: {LEVEL: pool}}}
+"""
+
+    def pods_of(self, job):
+        self.wait_state(job, "Running")
+        return [pod for pod in self.pods()
+                if pod["metadata"]["annotations"]["muster.dev/job-id"] == job]
+
+    def test_a_job_brings_its_account_secrets_volumes_and_mounts(self):
+        self.create("/api/v1/{ns}/serviceaccounts", "ServiceAccount", "trainer")
+        self.create("/api/v1/{ns}/configmaps", "ConfigMap", "settings", data={"a": "1"})
+        job = self.gang("sleep", service_account="trainer", pull_secrets=["registry"],
+                        volumes=[{"name": "conf", "configMap": {"name": "settings"}}],
+                        mounts=[{"name": "conf", "mountPath": "/conf", "readOnly": True}])
+        pods = self.pods_of(job)
+        self.assertEqual(len(pods), 2)
+        for pod in pods:
+            spec = pod["spec"]
+            self.assertEqual(spec["serviceAccountName"], "trainer")
+            self.assertEqual([one["name"] for one in spec["imagePullSecrets"]],
+                             ["of-cluster", "registry"])
+            volumes = {one["name"]: one for one in spec["volumes"]}
+            self.assertEqual(volumes["conf"]["configMap"]["name"], "settings")
+            self.assertIn("emptyDir", volumes["scratch"])
+            mounts = {one["name"]: one for one in spec["containers"][0]["volumeMounts"]}
+            self.assertEqual((mounts["conf"]["mountPath"], mounts["conf"]["readOnly"]),
+                             ("/conf", True))
+            self.assertEqual(mounts["scratch"]["mountPath"], "/scratch")
+
+    def test_a_pools_defaults_win_over_the_clusters(self):
+        self.create("/api/v1/{ns}/serviceaccounts", "ServiceAccount", "pooled")
+        pod = self.pods_of(self.gang("sleep", pods=1, pool="special"))[0]
+        self.assertEqual(pod["spec"]["serviceAccountName"], "pooled")
+        self.assertEqual(pod["metadata"]["labels"]["team"], "red")
+        self.assertEqual(pod["metadata"]["annotations"]["note"], "kept")
+        environment = {one["name"]: one.get("value") for one in pod["spec"]["containers"][0]["env"]}
+        self.assertEqual(environment["LEVEL"], "pool")
+
+    def test_a_list_may_be_a_pod_and_a_stateful_set(self):
+        container = {"name": "main", "image": "example.com/tool:1",
+                     "resources": {"requests": {"cpu": "1"}}}
+        done = self.submit(objects=[{
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"},
+            "spec": {"restartPolicy": "Never",
+                     "containers": [{**container, "command": ["true"]}]}}])
+        self.assertEqual(self.server.wait_final(done)["state"], "Succeeded", self.server.log())
+        labels = {"app": "store"}
+        job = self.submit(objects=[{
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "store"},
+            "spec": {"replicas": 3, "serviceName": "store", "selector": {"matchLabels": labels},
+                     "template": {"metadata": {"labels": labels}, "spec": {
+                         "containers": [{**container, "command": ["sleep"]}]}}}}])
+        self.assertEqual(self.server.job(job)["pods"], 3)
+        self.assertEqual({pod["metadata"]["name"] for pod in self.pods_of(job)},
+                         {"store-0", "store-1", "store-2"})
+        self.muster("cancel", job)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.assertEqual(self.objects("/apis/apps/v1/{ns}/statefulsets"), [])
+
+
+class Preferred(WithPods):
+    """Pods that would rather be on their planned nodes."""
+    of_cluster = ", node_binding: prefer"
+
+    def test_their_nodes_are_a_wish(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        for pod in self.pods():
+            affinity = pod["spec"]["affinity"]["nodeAffinity"]
+            self.assertEqual(list(affinity), ["preferredDuringSchedulingIgnoredDuringExecution"])
+
+
+class Unbound(WithPods):
+    """Pods that the cluster places as it likes."""
+    of_cluster = ", node_binding: none"
+
+    def test_nothing_is_said_of_nodes(self):
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        self.assertEqual([pod["spec"].get("affinity") for pod in self.pods()], [None, None])
+
+
+class Quotas(WithPods):
+    """What a namespace allows is kept by gangs that come at once, too."""
+
+    def test_of_a_burst_no_gang_is_made_that_does_not_fit_whole(self):
+        self.create("/api/v1/{ns}/resourcequotas", "ResourceQuota", "five",
+                    spec={"hard": {"pods": "5"}})
+        self.wait("the quota counts", lambda: "status" in self.objects(
+            "/api/v1/{ns}/resourcequotas")[0])
+        status, made, _ = self.server.api("POST", "/jobs", {"jobs": [
+            {"command": ["sleep"], "pods": 2, "gpus": 1, "clusters": ["real"]}
+            for _ in range(10)]})
+        self.assertEqual(status, 201, made)
+
+        def states():
+            rows = [self.server.job(job) for job in made["ids"]]
+            return rows if sum(row["state"] == "Running" for row in rows) == 2 else None
+        rows = self.wait("two run", states)
+        self.assertEqual(len(self.pods()), 4)
+        self.assertEqual(len(self.jobs()), 2, "no other was begun")
+        failed = [event for event in self.objects("/api/v1/{ns}/events")
+                  if event["reason"] == "FailedCreate"]
+        self.assertEqual(failed, [])
+        running = next(row["id"] for row in rows if row["state"] == "Running")
+        self.muster("cancel", running)
+        self.wait("another takes its place", lambda: [
+            job for job in made["ids"] if job != running and
+            self.server.job(job)["state"] == "Running"][1:], 90)
+
+
+def main():
+    global CLUSTER  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("binary")
+    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
+    options, more = parser.parse_known_args()
+    muster_test.BINARY = os.path.abspath(options.binary)
+    try:
+        CLUSTER = start_cluster(options.kubernetes)
+    except Missing as missing:
+        print(f"NOT TESTED: {missing}")
+        return 0
+    muster_test.CLUSTER = CLUSTER
+    try:
+        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
+    finally:
+        CLUSTER.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
