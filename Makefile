@@ -52,7 +52,7 @@ properties:  ## random histories against the invariants (ASan)
 	@$(TIERS) properties
 
 sim: build  ## one simulated history with faults, SEED=1 unless given
-	$(MUSTER) sim run --seed $(SEED)
+	$(MUSTER) sim run --faults --seed $(SEED)
 
 server:  ## the real server over HTTP: kill -9 on both stores, full disk, full inbox (ASan)
 	@$(TIERS) server

@@ -61,7 +61,7 @@ SOURCE_ONLY = {  # allowed in .cc files, never in a header
     "src/view": ("boost/json",),
     "src/config": ("yaml-cpp/", "boost/json"),
 }
-TEST_HEADERS = ("gtest/", "gmock/", "rapidcheck", "benchmark/")
+TEST_HEADERS = ("gtest/", "gmock/", "benchmark/")
 
 PURE = ("src/sched", "src/view")
 IMPURE_HEADERS = {

@@ -24,15 +24,8 @@ fgd() {
   for list in "${lists[@]}"; do
     for policy in default fgd best-fit random; do
       "$muster" sim fgd --nodes "$nodes" --pods "$traces/openb_pod_list_$list.csv" \
-        --policy "$policy" --seeds "$seeds" -o json |
-        python3 -c '
-import json, sys
-r = json.load(sys.stdin)
-at_100 = "%.2f ± %.2f" % (r["allocated_100_pct"], r["allocated_100_sd"])
-at_130 = "%.2f ± %.2f" % (r["allocated_130_pct"], r["unallocated_130_sd"])
-print("%-12s %-9s %16s %16s %16.2f %8.2f" % (sys.argv[1], r["policy"], at_100, at_130,
-      r["unallocated_130_pct"], r["seconds_per_run"]))' "$list"
-    done
+        --policy "$policy" --seeds "$seeds" -o json
+    done | python3 tools/fgd_rows.py "$list"
   done
 }
 

@@ -10,7 +10,7 @@ packages=(
   libfmt-dev libcli11-dev libyaml-cpp-dev libboost1.81-dev libboost-json1.81-dev
   libboost-url1.81-dev libssl-dev openssl libsqlite3-dev libpq-dev postgresql-15
   libsodium-dev prometheus-cpp-dev libspdlog-dev libmimalloc-dev pkg-config
-  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
   containerd runc containernetworking-plugins busybox-static iproute2 wget  # a real node, tests/e2e
 )
 

@@ -4,7 +4,8 @@
 #   MUSTER_SOAK_SEED       first seed of histories and fuzzers (default 1000: beyond those of CI)
 #   MUSTER_SOAK_SEEDS      kind sim: histories with faults (default 1000)
 #   MUSTER_SOAK_HISTORIES  kind properties: random histories (default 5000)
-#   MUSTER_SOAK_KILLS      kind e2e_kill: kill -9 of a server with a real Kubernetes (default 200)
+#   MUSTER_SOAK_KILLS      kinds server_kill, e2e_kill: kill -9 of a server, the latter with a real
+#                          Kubernetes (default 200)
 #   MUSTER_SOAK_GANGS      kinds e2e_faults, e2e_fleet: gangs (default 60 a fault, 600 in a fleet)
 #   MUSTER_SOAK_NODES      kind e2e_large: nodes in one informer (default 2000)
 #   MUSTER_SOAK_PODS       kind e2e_large: pods in one informer (default 10000)
@@ -24,13 +25,18 @@ case $kind in
     ;;
   properties)
     export MUSTER_PROPERTY_SEED=$seed MUSTER_PROPERTY_RUNS=${MUSTER_SOAK_HISTORIES:-5000}
-    export MUSTER_PROPERTY_KEEP=10  # goes on after a failure
+    export MUSTER_PROPERTY_LINES=60  # longer than those of CI
+    export MUSTER_PROPERTY_KEEP=10   # goes on after a failure
     exec "$binary" --gtest_filter='Properties.HoldOnRandomHistories'
     ;;
   fuzz)
     corpus=build/corpus/$(basename "$binary")
     mkdir -p "$corpus"
     exec "$binary" -max_total_time="${MUSTER_SOAK_FUZZ_S:-300}" -seed="$seed" "$@" "$corpus"
+    ;;
+  server_kill) # options: --store postgres
+    exec python3 tests/server/kill_test.py "$binary" --kills "${MUSTER_SOAK_KILLS:-200}" \
+      --seed "$seed" "$@"
     ;;
   e2e_kill)
     exec python3 tests/e2e/kill_test.py "$binary" --kills "${MUSTER_SOAK_KILLS:-200}" --seed "$seed"
@@ -51,8 +57,8 @@ case $kind in
     exec python3 tests/e2e/appwrapper_test.py "$binary" --kubernetes "$2"
     ;;
   *)
-    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, e2e_kill, e2e_faults," \
-      "e2e_fleet, e2e_large, e2e_version" >&2
+    echo "soak.sh: no kind '$kind'; there are sim, properties, fuzz, server_kill, e2e_kill," \
+      "e2e_faults, e2e_fleet, e2e_large, e2e_version" >&2
     exit 2
     ;;
 esac

@@ -182,7 +182,6 @@ def kubernetes_binaries(context):
 
 TIERS = [
     Tier("build-asan", build("asan"), 1200, counts=False),
-    Tier("build-release", build("release", ["muster"]), 600, counts=False),
     Tier("tidy", label("asan", "tidy"), 60, ["build-asan"]),
     Tier("unit", label("asan", "unit"), 180, ["build-asan"]),
     Tier("scenarios",
@@ -190,8 +189,8 @@ TIERS = [
                 otherwise=label("asan", "scenario")), 180, ["build-asan"]),
     Tier("properties", label("asan", "property"), 240, ["build-asan"]),
     Tier("sim", label("asan", "sim"), 240, ["build-asan"]),
-    Tier("mutate", binary("build/release/muster", "scenario", "mutate", "tests/scenarios"), 180,
-         ["build-release"]),
+    Tier("mutate", binary("build/asan/muster", "scenario", "mutate", "tests/scenarios"), 180,
+         ["build-asan"]),
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
     Tier("build-kube", kubernetes_binaries, 1500, counts=False),
