@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 OWN_TIER = "tidy|unit|scenario|property|sim|fuzz|server|e2e"  # labels
 STOP_FACTOR = 3
+SECOND_CHANCES = 2  # more than so many failures are no accident
 
 
 @dataclass
@@ -104,13 +105,9 @@ def build(preset, targets=()):
 
 def ctest(preset, *selection, may_be_empty=False):
     def run(context):
-        report = ROOT / "build" / preset / "tier.xml"
-        report.unlink(missing_ok=True)
-        code, _ = context.call("ctest", "--preset", preset, *selection, "-j", context.jobs,
-                               "--no-tests=ignore", "--output-junit", str(report))
-        if not report.exists():
+        code, suite = run_ctest(context, preset, *selection)
+        if suite is None:
             return Result(failed=1, note="ctest did not run") if code else skipped("no such tests")
-        suite = ElementTree.parse(report).getroot()
         total, bad = int(suite.get("tests", 0)), int(suite.get("failures", 0))
         missed = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
         if total == 0 and may_be_empty:
@@ -123,8 +120,41 @@ def ctest(preset, *selection, may_be_empty=False):
     return run
 
 
+def run_ctest(context, preset, *selection):
+    """The exit code, and the suite of its report if there is one."""
+    report = ROOT / "build" / preset / "tier.xml"
+    report.unlink(missing_ok=True)
+    code, _ = context.call("ctest", "--preset", preset, *selection, "-j", context.jobs,
+                           "--no-tests=ignore", "--output-junit", str(report))
+    return code, ElementTree.parse(report).getroot() if report.exists() else None
+
+
 def label(preset, name):
     return ctest(preset, "-L", f"^{name}$")
+
+
+def with_a_second_chance(preset, name):
+    """Tests of a label whose failures are run once more, alone: dozens of foreign processes share
+    two cores there. One that passes only then is named in the table, it is a bug to be found."""
+    def run(context):
+        first = label(preset, name)(context)
+        report = ROOT / "build" / preset / "tier.xml"
+        if not first.failed or not report.exists():
+            return first
+        failed = [case.get("name") for case in ElementTree.parse(report).getroot().iter("testcase")
+                  if case.find("failure") is not None]
+        if not 0 < len(failed) <= SECOND_CHANCES:
+            return first
+        print(f"*** once more, alone: {', '.join(failed)}", flush=True)
+        still = []
+        for test in failed:
+            code, suite = run_ctest(context, preset, "-R", f"^{re.escape(test)}$")
+            if code or suite is None or int(suite.get("tests", 0)) != 1:
+                still.append(test)
+        flaky = [test for test in failed if test not in still]
+        note = f"FLAKY, passed the second time: {', '.join(flaky)}" if flaky else ""
+        return Result(first.passed + len(flaky), len(still), first.skipped, note)
+    return run
 
 
 def binary(*command, otherwise=None):
@@ -194,7 +224,8 @@ TIERS = [
     Tier("fuzz", label("asan", "fuzz"), 120, ["build-asan"]),
     Tier("server", label("asan", "server"), 240, ["build-asan"]),
     Tier("build-kube", kubernetes_binaries, 1500, counts=False),
-    Tier("e2e", label("asan", "e2e"), 1200, ["build-asan"]),  # skipped without Kubernetes' binaries
+    # Skipped without Kubernetes' binaries.
+    Tier("e2e", with_a_second_chance("asan", "e2e"), 1200, ["build-asan"]),
     Tier("rest", ctest("asan", "-LE", f"^({OWN_TIER}|soak)$", may_be_empty=True), 120,
          ["build-asan"]),  # contract, cli and what has no label: no registered test is forgotten
     Tier("tsan", thread_sanitizer("control", "ports", "sim", "net", "store", "clusters", "api"),
