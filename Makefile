@@ -60,6 +60,7 @@ server:  ## the real server over HTTP: kill -9 on both stores, full disk, full i
 e2e:  ## real Kubernetes control planes and a real node; builds their binaries once, into a cache (Go, minutes)
 	@tests/e2e/binaries.py --with kubelet kubectl kuberay-operator helm
 	-@tests/compat/venvs.py
+	-@tests/e2e/ray_image.py
 	@$(TIERS) e2e
 
 e2e-versions:  ## an older and the newest Kubernetes, built once into a cache (Go, half an hour); a part of soak

@@ -197,15 +197,17 @@ def thread_sanitizer(*libraries):
 
 
 def kubernetes_binaries(context):
-    """What the e2e tier runs, built once into a cache; without Go that tier says it is skipped."""
+    """What the e2e tier runs, built once into a cache; tests of what is missing are skipped."""
+    missing = []
     for command in (["tests/e2e/binaries.py", "--with", "kubelet", "kubectl", "kuberay-operator",
                      "helm"],
-                    ["tests/compat/venvs.py"]):
+                    ["tests/compat/venvs.py"], ["tests/e2e/ray_image.py"]):
         code, output = context.call(*command)
         if code:
-            said = [one for one in output.splitlines() if one.startswith(("binaries:", "venvs:"))]
-            return skipped((said or ["no Kubernetes binaries"])[0])
-    return Result()
+            program = Path(command[0]).stem + ":"
+            said = [one for one in output.splitlines() if one.startswith(program)]
+            missing.append((said or [f"{program} exit code {code}"])[0])
+    return skipped("; ".join(missing)) if missing else Result()
 
 
 # --- the tiers; budgets are seconds on two cores, builds cold ---------------------------------
