@@ -171,6 +171,7 @@ JobSight job_sight_of(const json::value& job) {
       sight.why = words_of(condition);
     }
   }
+  sight.is_listed = find(job, {"metadata", "annotations", workloads_annotation}) != nullptr;
   if (auto root = own_root_of(job)) {
     sight.own_root = std::make_shared<const OwnRootedJob>(
         OwnRootedJob{std::move(*root), workload_sight_of(job, "Job")});
@@ -230,6 +231,12 @@ OverduePods overdue_among(const std::vector<PodSight>& pods,
     (!pod.node.empty() && is_lost(pod.node) ? overdue.lost : overdue.stuck).push_back(pod);
   }
   return overdue;
+}
+
+bool is_of_a_list(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {
+  const auto is_listed = [](const auto& one) { return one.is_listed; };
+  return std::any_of(jobs.begin(), jobs.end(), is_listed) ||
+         std::any_of(pods.begin(), pods.end(), is_listed);
 }
 
 bool is_taken_away(const PodSight& pod) { return pod.phase != "Succeeded" && !pod.is_listed; }

@@ -29,6 +29,7 @@ struct JobSight {
   End end = End::None;
   std::string why = {};  // it failed
   bool is_deleting = false;
+  bool is_listed = false;                             // its job is a list of objects
   std::shared_ptr<const OwnRootedJob> own_root = {};  // of a list that is this one Job
 };
 JobSight job_sight_of(const boost::json::value& job);
@@ -116,6 +117,8 @@ OverduePods overdue_among(const std::vector<PodSight>& pods,
 /// `taken`: which pod was deleted while it could still run, if any was; nothing of it may be left.
 GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods,
                         const std::string& taken = "");
+/// Whether they come of a list of objects: then its root says how they stand, not they alone.
+bool is_of_a_list(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods);
 /// Whether the loss of this pod, deleted or gone, tears its gang apart.
 bool is_taken_away(const PodSight& pod);
 

@@ -45,6 +45,19 @@ TEST(GangState, IsReadFromLabelsAndStatus) {
   EXPECT_TRUE(evicted.is_disrupted);
 }
 
+/// Its Job was seen before its root, taken for a gang that is whole, and then, with the root seen
+/// and that watch of Jobs still behind, for one whose Job somebody deleted.
+TEST(GangState, OfAJobInAListIsNotReadWithoutItsRoot) {
+  const JobSight listed = job_sight_of(boost::json::parse(
+      R"({"metadata":{"name":"J","annotations":{"muster.dev/workloads":"1"}},"spec":{}})"));
+  EXPECT_TRUE(is_of_a_list({listed}, {}));
+  PodSight of_list = pending;
+  of_list.is_listed = true;
+  EXPECT_TRUE(is_of_a_list({open}, {ready, of_list}));
+  EXPECT_FALSE(is_of_a_list({open}, {ready}));
+  EXPECT_FALSE(is_of_a_list({}, {}));
+}
+
 TEST(GangState, RunsWhenEveryPodOfEverySetIsReady) {
   EXPECT_EQ(gang_state_of({}, {}).phase, GangPhase::Absent);
   EXPECT_EQ(gang_state_of({open}, {}).phase, GangPhase::Starting);

@@ -81,6 +81,9 @@ class GangWatch::Core {
   std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const {
     return own_rooted_state_of(values_of(jobs_->store(), attempt), pods_of(attempt));
   }
+  bool is_listed(const ports::Attempt& attempt) const {
+    return is_of_a_list(values_of(jobs_->store(), attempt), pods_of(attempt));
+  }
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const {
     return values_of(pods_->store(), attempt);
   }
@@ -176,6 +179,7 @@ GangState GangWatch::state_of(const ports::Attempt& attempt) const {
 std::optional<GangState> GangWatch::listed_state_of(const ports::Attempt& attempt) const {
   return core_->listed_state_of(attempt);
 }
+bool GangWatch::is_listed(const ports::Attempt& attempt) const { return core_->is_listed(attempt); }
 std::vector<PodSight> GangWatch::pods_of(const ports::Attempt& attempt) const {
   return core_->pods_of(attempt);
 }

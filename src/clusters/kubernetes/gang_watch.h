@@ -42,6 +42,8 @@ class GangWatch {
   GangState state_of(const ports::Attempt& attempt) const;
   /// Of a list that is one Job; none: it is not one, or not known yet.
   std::optional<GangState> listed_state_of(const ports::Attempt& attempt) const;
+  /// What is seen of it says that it is a list of objects.
+  bool is_listed(const ports::Attempt& attempt) const;
   std::vector<PodSight> pods_of(const ports::Attempt& attempt) const;
   /// "Job m-x-1" of each that is deleted and still there.
   std::vector<std::string> going_of(const ports::Attempt& attempt) const;

@@ -438,17 +438,15 @@ void KubernetesCluster::tell_notes(Time now) {
 /// None: it is not known yet.
 std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attempt) const {
   const std::vector<PodSight> pods = pods_of(attempt);
-  const bool is_listed =
-      std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_listed; });
   for (const auto& watches : watches_) {
     if (auto state = watches->workloads->state_of(attempt, pods)) return state;
   }
   for (const auto& watches : watches_) {
     if (auto state = watches->gangs->listed_state_of(attempt)) return state;
   }
-  if (is_listed) return std::nullopt;
   GangState state;
   for (const auto& watches : watches_) {
+    if (watches->gangs->is_listed(attempt)) return std::nullopt;  // its root was not seen yet
     state = watches->gangs->state_of(attempt);
     if (state.phase != GangPhase::Absent) break;
   }
