@@ -51,6 +51,7 @@ bool Agenda::in_order(const World& world, const Entry& a, const Entry& b) const 
 // whose turn it is
 
 LineId Agenda::next(World& world) {
+  look_inside_guarantees(world);
   LineId line = best_candidate(world);
   // A placement may have opened (or closed) domains for pods that look at other pods: try those
   // again.
@@ -282,13 +283,13 @@ void Agenda::find_candidate(World& world, QueueId id) {
   if (fifo && !lines_[q.candidate.index()].due) make_due(q.candidate);
   Offer own;
   if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
-    if (!fifo && q.none_inside != rights_) {
+    if (!fifo && q.none_inside != guarantees_state(world)) {
       const LineId inside = first_inside_guarantee(world, id);
-      if (inside.is_none()) q.none_inside = rights_;
+      if (inside.is_none()) q.none_inside = guarantees_state(world);
       if (!inside.is_none()) q.candidate = inside;
     }
     venues(world, *policy_, world.line(q.candidate).shape);
-    own.tier = inside_guaranteed(world, id, world.line(q.candidate).shape) ? 0 : 1;
+    own.tier = inside_guaranteed(world, entry_of(world, q.candidate)) ? 0 : 1;
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
@@ -320,7 +321,7 @@ LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
   const auto inside = [&](const Entry& e) {
     if (lines_[e.line.index()].current != e.job || !is_candidate(world, e)) return false;
     venues(world, *policy_, e.shape);
-    return inside_guaranteed(world, e.queue, e.shape);
+    return inside_guaranteed(world, e);
   };
   const std::optional<Entry> listed = first_listed(world, id, inside, false);
   const auto later = std::find_if(q.later.begin(), q.later.end(), inside);
@@ -356,7 +357,7 @@ bool Agenda::refuse_at_once(const World& world, const Entry& entry) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = *why;
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, entry.queue, entry.shape);
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, entry);
   if (depends_on_others(world, entry.shape, s.why)) list(entry.line, relational_);
   return true;
 }
@@ -440,7 +441,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = std::move(why);
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, line.queue, line.shape);
+  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, s.current);
   if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
@@ -511,32 +512,40 @@ void Agenda::rebuild(World& world) {
   gains_.forget_all();
 }
 
-/// A job of this queue has ended: others of the same guarantee may be inside it now, which gives
-/// them the right to evict.
-void Agenda::wake_inside_guarantee(World& world, QueueId queue) {
-  const QueueId guarantor = world.quota.guarantor(queue);
-  if (guarantor.is_none()) return;
+/// Lines that were not inside their guarantee when they were tried and are now, which gives them
+/// the right to evict.
+template <typename Wake>
+void Agenda::each_now_inside(World& world, QueueId guarantor, const Wake& wake) {
   std::vector<QueueId> below = {guarantor};
+  std::vector<LineId> found;
   while (!below.empty()) {
     const QueueId id = below.back();
     below.pop_back();
+    if (world.quota.guarantor(id) != guarantor) continue;
     const auto& children = world.quota[id].children;
     below.insert(below.end(), children.begin(), children.end());
     for (const LineRank& rank : world.lines_of(id)) {
       const LineState& s = lines_[rank.line.index()];
-      const Line& line = world.line(rank.line);
       if (s.inside || s.due) continue;
-      venues(world, *policy_, line.shape);
-      if (inside_guaranteed(world, line.queue, line.shape)) make_due(rank.line);
+      venues(world, *policy_, rank.shape);
+      const Entry entry{rank.priority, rank.seq, rank.line, rank.job, id, rank.shape};
+      if (inside_guaranteed(world, entry)) found.push_back(rank.line);
     }
   }
+  for (const LineId line : found) wake(line);
+}
+
+/// What was started or evicted in this plan may have left more to others.
+void Agenda::look_inside_guarantees(World& world) {
+  for (const QueueId guarantor : world.guarantees.take_news().grown)
+    each_now_inside(world, guarantor, [&](LineId line) { retry(world, line); });
 }
 
 /// Those in the way of its quota may have become few enough to go.
 bool Agenda::may_find_victims(const World& world, LineId id) const {
   const Line& line = world.line(id);
   return world.lowest_running_priority() < std::min(line.priority, world.quota.cap(line.queue)) ||
-         inside_guaranteed(world, line.queue, line.shape);
+         inside_guaranteed(world, world.first_of(id));
 }
 
 std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
@@ -558,7 +567,7 @@ std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
   return woken;
 }
 
-void Agenda::take_changes(World& world) {
+void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
   lines_.resize(world.line_slots());
   if (queues_.size() < world.quota.size()) {
     queues_.resize(world.quota.size());
@@ -592,8 +601,9 @@ void Agenda::take_changes(World& world) {
   }
   for (const QueueId queue : world.changes.freed) {
     wake_for_quota(world, queue);
-    if (world.quota.any_guarantee()) wake_inside_guarantee(world, queue);
   }
+  for (const QueueId guarantor : more_left)
+    each_now_inside(world, guarantor, [&](LineId line) { make_due(line); });
   if (world.changes.released) {
     const std::set<LineId> wanting = wanting_;
     for (const LineId id : wanting) make_due(id);
@@ -623,11 +633,12 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   if (world.fleet.type_count() != types_seen_) world.changes.everything = true;
   types_seen_ = world.fleet.type_count();
   if (world.fleet.take_repeller_left()) world.changes.everything = true;
+  const Guarantees::News news = world.guarantees.take_news();
   try_all_ = false;
   if (fresh_ || world.changes.everything) {
     rebuild(world);
   } else {
-    take_changes(world);
+    take_changes(world, news.grown);
   }
   reserve_open_ = false;
   new_holders_.clear();
@@ -635,7 +646,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   rights_changed(world, true, {}, {});
   planning_ = true;
   gains_.begin(moment(world), try_all_ ? std::vector<NodeId>{} : world.fleet.gained(),
-               try_all_ ? std::vector<JobSlot>{} : world.changes.started);
+               try_all_ ? std::vector<JobSlot>{} : world.changes.started, news.fallen);
   world.fleet.gained().clear();
   mark_candidates(world);
   looked_ = 0;
@@ -670,7 +681,7 @@ const Why* Agenda::known_failure(const World& world, ShapeId shape, JobSlot slot
     const Job& job = world.job(slot);
     const bool worse = now_ + expected_run_time(world, job, *policy_) > failure.closed &&
                        priority_class(world, job, *policy_) <= failure.priority &&
-                       (failure.inside || !inside_guaranteed(world, job.queue, job.shape));
+                       (failure.inside || !inside_guaranteed(world, slot));
     if (!worse || before_a_holder(world, job)) return nullptr;
   }
   return &failure.why;
@@ -687,7 +698,7 @@ void Agenda::set_failed(const World& world, JobSlot slot, Why why,
   failure.epoch = epoch_;
   failure.why = std::move(why);
   failure.priority = priority_class(world, job, *policy_);
-  failure.inside = inside_guaranteed(world, job.queue, job.shape);
+  failure.inside = inside_guaranteed(world, slot);
   failure.closed = Time{0};
   const Time end = now_ + expected_run_time(world, job, *policy_);
   for (const Reservation& r : world.reservations()) {

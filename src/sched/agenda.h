@@ -117,7 +117,7 @@ class Agenda {
     std::uint64_t moving = 0;      // plan in which the first of a fifo queue started
     std::uint64_t blocked = 0;     // epoch in which it did not
     std::uint64_t new_holder = 0;  // plan in which a job of it got a reservation
-    std::uint64_t none_inside = 0;  // state of rights in which no line is inside guaranteed amounts
+    std::uint64_t none_inside = 0;  // guarantees_state() in which no line is inside of them
   };
   struct Failure {
     std::uint64_t epoch = 0;
@@ -149,7 +149,9 @@ class Agenda {
   bool refuse_at_once(const World& world, const Entry& entry);
   bool may_reserve(const World& world, const Entry& entry) const;
   bool may_evict(const World& world, const Entry& entry) const;
-  bool inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const;
+  bool inside_guaranteed(const World& world, const Claim& claim, ShapeId shape) const;
+  bool inside_guaranteed(const World& world, const Entry& entry) const;
+  bool inside_guaranteed(const World& world, JobSlot job) const;
   bool holds_reservation(const World& world, JobSlot job) const;
   bool before_a_holder(const World& world, const Job& job) const;
   void look_before_new_holders(World& world, const std::vector<std::pair<QueueId, JobSlot>>& old);
@@ -163,8 +165,13 @@ class Agenda {
   void make_due(LineId line);
   void unpark(LineId line);
   void list(LineId line, std::set<LineId>& among);
-  void take_changes(World& world);
-  void wake_inside_guarantee(World& world, QueueId queue);
+  void take_changes(World& world, const std::set<QueueId>& more_left);
+  template <typename Wake>
+  void each_now_inside(World& world, QueueId guarantor, const Wake& wake);
+  void look_inside_guarantees(World& world);
+  std::uint64_t guarantees_state(const World& world) const {
+    return rights_ + world.guarantees.growths();
+  }
   bool may_find_victims(const World& world, LineId line) const;
   std::vector<LineId> wake_for_quota(const World& world, QueueId queue);
   bool depends_on_others(const World& world, ShapeId shape, const Why& why) const;

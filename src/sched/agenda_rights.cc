@@ -27,19 +27,30 @@ bool Agenda::may_reserve(const World& world, const Entry& entry) const {
 
 /// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed
 /// amounts.
-bool Agenda::inside_guaranteed(const World& world, QueueId queue, ShapeId shape) const {
-  if (world.quota.guarantor(queue).is_none()) return false;
+bool Agenda::inside_guaranteed(const World& world, const Claim& claim, ShapeId shape) const {
+  if (world.quota.guarantor(claim.queue).is_none()) return false;
   if (shape.index() >= venues_known_.size() || !venues_known_[shape.index()]) return true;
   const auto& least = venues_[shape.index()].least;
   return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
-    return world.quota.inside_guaranteed(queue, charges);
+    return world.guarantees.would_be_inside(world, claim, charges);
   });
+}
+
+bool Agenda::inside_guaranteed(const World& world, const Entry& entry) const {
+  const bool capped = policy_->rules.has(Rule::PriorityCap);
+  const int cap = capped ? world.quota.cap(entry.queue) : model::priority_max;
+  return inside_guaranteed(world, {entry.job, entry.queue, std::min(entry.priority, cap)},
+                           entry.shape);
+}
+
+bool Agenda::inside_guaranteed(const World& world, JobSlot job) const {
+  return inside_guaranteed(world, claim_of(world, job, *policy_), world.job(job).shape);
 }
 
 bool Agenda::may_evict(const World& world, const Entry& entry) const {
   if (!may_evict_ || !lines_[entry.line.index()].may_evict) return false;
   const int priority = std::min(entry.priority, world.quota.cap(entry.queue));
-  if (inside_guaranteed(world, entry.queue, entry.shape)) return true;
+  if (inside_guaranteed(world, entry)) return true;
   if (world.lowest_running_priority() >= priority) return false;
   if (entry.shape.index() >= failures_.size()) return true;
   const Failure& failure = failures_[entry.shape.index()];

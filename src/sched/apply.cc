@@ -93,6 +93,7 @@ class Applier {
     if (running) w_.count_running(slot, -1);
     w_.job(slot).priority = e.priority;
     if (running) w_.count_running(slot, +1);
+    w_.settle_guarantee(slot);
     w_.enqueue(slot);
     w_.changes.everything = true;  // a running job's priority decides who may evict it
     return true;
@@ -111,12 +112,14 @@ class Applier {
   bool operator()(const model::QueueSet& e) {
     w_.quota.set(e.spec);
     w_.recount_running();  // caps may have changed
+    w_.guarantees.rebuild(w_);
     w_.changes.everything = true;
     return true;
   }
   bool operator()(const model::QueueRemoved& e) {
     w_.quota.remove(e.queue);
     w_.recount_running();
+    w_.guarantees.rebuild(w_);
     w_.changes.everything = true;
     return true;
   }

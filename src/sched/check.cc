@@ -409,6 +409,9 @@ void check_quota(const World& world, Finding& found) {
     }
     check_held(world, id, found);
   }
+  Guarantees anew;
+  anew.rebuild(world);
+  found.expect(anew.same_as(world.guarantees), "jobs inside guarantees are others");
 }
 
 // ----------------------------------------------------------------------------------------------

@@ -52,8 +52,8 @@ bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
 
 }  // namespace
 
-void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
-                  const std::vector<JobSlot>& started) {
+void Gains::begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started,
+                  bool fallen) {
   count_idle(at.world, nodes_, left_over_);  // of the last plan's
   ++plan_;
   nodes_ = std::move(nodes);
@@ -67,7 +67,7 @@ void Gains::begin(const Moment& at, std::vector<NodeId> nodes,
     for (const PodOn& pod : job.active->pods) new_victims_.push_back(pod.node);
   }
   sort_unique(new_victims_);
-  standings_moved_ = !started.empty() && at.world.quota.any_guarantee();
+  standings_moved_ = (fallen || !started.empty()) && at.world.quota.any_guarantee();
   list_classes(at);
   list_from_all(at);
 }

@@ -28,8 +28,10 @@ class Gains {
     bool may_evict;
   };
 
-  /// A new plan. `started`: jobs placed since the last one, new victims perhaps.
-  void begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started);
+  /// A new plan. `started`: jobs placed since the last one, new victims perhaps. `fallen`: others
+  /// came to stand lower than they did.
+  void begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started,
+             bool fallen);
   /// Nodes that became open in the middle of a plan.
   void add(const Moment& at, const std::vector<NodeId>& nodes);
   /// Some of it was used up, or rights have changed: fewer have a chance.

@@ -19,9 +19,9 @@ bool may_use_reserved(const World& world, const Policy& policy, const Reservatio
   const Job& mine = world.job(asker.job);
   if (mine.queue == holder.queue && comes_before(mine, holder)) return true;
   if (asker.end <= r.start) return true;
-  const bool inside = policy.rules.has(Rule::ProtectGuaranteed) &&
-                      !world.quota.guarantor(holder.queue).is_none() &&
-                      world.quota.inside_guaranteed(holder.queue, r.charges);
+  const bool inside =
+      policy.rules.has(Rule::ProtectGuaranteed) && !world.quota.guarantor(holder.queue).is_none() &&
+      world.guarantees.would_be_inside(world, claim_of(world, r.job, policy), r.charges);
   if (asker.inside != inside) return asker.inside;
   return priority_class(world, holder, policy) < asker.priority;
 }

@@ -41,6 +41,11 @@ struct Active {
   std::vector<TypeId> counted;      // and the GPU type of each pod's node then
 };
 
+/// What it has of its queue's guarantee is its own until it leaves for another's sake.
+inline bool counts_in_guarantee(const Active& active) {
+  return !active.stopping || active.beneficiary.is_none();
+}
+
 struct Job {
   std::string id;  // empty: the slot is free
   std::uint64_t seq = 0;

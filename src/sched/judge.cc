@@ -123,7 +123,9 @@ class QuotaAnswers {
 
  private:
   const Asker& asker_at(const Charges& charges) const {
-    const bool inside = guaranteed_ && world_.quota.inside_guaranteed(job_.queue, charges);
+    const bool inside =
+        guaranteed_ && world_.guarantees.would_be_inside(
+                           world_, {asker_.job, job_.queue, asker_.priority}, charges);
     return inside ? inside_ : asker_;
   }
   std::optional<OverQuota> ask(const Charges& charges) const {
@@ -191,8 +193,9 @@ std::optional<OverQuota> over_kept_quota(const World& world, const Policy& polic
 
 Asker inside_guarantee(const World& world, const Policy& policy, Asker asker,
                        const Charges& charges) {
-  asker.inside = policy.rules.has(Rule::ProtectGuaranteed) &&
-                 world.quota.inside_guaranteed(world.job(asker.job).queue, charges);
+  asker.inside =
+      policy.rules.has(Rule::ProtectGuaranteed) &&
+      world.guarantees.would_be_inside(world, claim_of(world, asker.job, policy), charges);
   return asker;
 }
 

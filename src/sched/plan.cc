@@ -258,7 +258,7 @@ class Planner {
     const Asker asker = asker_of(world_, policy_, slot, now_);
     std::vector<int> full;
     for (const SetRec& set : shape.sets) full.push_back(set.count);
-    if (shape.elastic) keep_inside_guarantee(job, shape, full);
+    if (shape.elastic) keep_inside_guarantee(slot, shape, full);
     if (start_with(id, slot, full, asker, why)) return true;
     const std::vector<VenueRoom> rooms = std::move(rooms_);
     const bool over_somewhere = over_somewhere_;
@@ -276,14 +276,15 @@ class Planner {
 
   /// An elastic gang that fits into its guarantee does not start beyond it: what it got as its own
   /// would be somebody else's to take back at once.
-  void keep_inside_guarantee(const Job& job, const Shape& shape, std::vector<int>& counts) {
-    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    if (venues.all.empty() || world_.quota.guarantor(job.queue).is_none()) return;
+  void keep_inside_guarantee(JobSlot slot, const Shape& shape, std::vector<int>& counts) {
+    const Claim claim = claim_of(world_, slot, policy_);
+    const Venues& venues = agenda_.venues(world_, policy_, world_.job(slot).shape);
+    if (venues.all.empty() || world_.quota.guarantor(claim.queue).is_none()) return;
     std::vector<int> least;
     for (const SetRec& set : shape.sets) least.push_back(set.least);
     const auto inside = [&](const std::vector<int>& n) {
-      return world_.quota.inside_guaranteed(
-          job.queue, world_.charges(shape, n, venues.all.front().types, policy_));
+      return world_.guarantees.would_be_inside(
+          world_, claim, world_.charges(shape, n, venues.all.front().types, policy_));
     };
     if (!inside(least)) return;
     while (!inside(counts) && shrink(counts, least)) continue;
@@ -390,8 +391,6 @@ class Planner {
     const auto now_placed = trial_.placed(
         slot, std::move(pods), world_.charges(shape, counts, chosen.venue->types, policy_));
     calendar_.placed(chosen.venue->cluster, slot, now_placed.pods);
-    placed_.push_back({slot, &now_placed.charges});
-    if (pool_) pool_->placed(slot, now_placed.charges);
     plan_.decisions.emplace_back(std::move(placed));
     if (out_of_turn_.contains(slot)) {
       agenda_.started_out_of_turn(world_, job.queue);
@@ -514,7 +513,9 @@ class Planner {
                         {slot, Time::never(), open, model::priority_min - 1}, calendar_, now_);
     if (!fit) {
       const std::size_t all = agenda_.venues(world_, policy_, job.shape).all.size();
-      if (displaced.is_none() && venues.all.size() == all) no_nodes_.insert(job.shape);
+      // What others start in this plan may open nodes to pods that look for them.
+      const bool lasting = !world_.shapes[job.shape].relational;
+      if (displaced.is_none() && venues.all.size() == all && lasting) no_nodes_.insert(job.shape);
       wants_nodes_ = true;
       return;
     }
@@ -567,7 +568,6 @@ class Planner {
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
     if (!pool_) {
       pool_.emplace(world_, policy_, now_);
-      for (const auto& [other, charges] : placed_) pool_->placed(other, *charges);
       for (const JobSlot leaving : stopped_) pool_->taken(leaving);
     }
     // The first of a round may need more than a round has: else it would wait for ever.
@@ -583,6 +583,7 @@ class Planner {
     for (const JobSlot victim : p.victims) {
       stop(victim, p.why, job.id);
       pool_->taken(victim);
+      trial_.leaves(victim);
     }
     evictions_left_ -= static_cast<int>(p.victims.size());
     drop_reservation(slot);
@@ -606,7 +607,6 @@ class Planner {
   int evictions_left_ = 0;
   JobSlot considered_;
   std::optional<VictimPool> pool_;  // made when first needed
-  std::vector<std::pair<JobSlot, const Charges*>> placed_;
   std::set<JobSlot> given_up_;
   std::set<JobSlot> stopped_;
   std::set<JobSlot> out_of_turn_;           // started before others of their line or fifo queue

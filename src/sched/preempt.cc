@@ -13,51 +13,6 @@ namespace {
 constexpr std::size_t looked_at_max = 4096;
 
 bool is_running(const Job& job) { return job.active && !job.active->stopping; }
-/// It leaves for nobody's sake: what it has of its guarantee comes back without an eviction.
-bool leaves_by_itself(const Job& job) {
-  return job.active && job.active->stopping && job.active->beneficiary.is_none();
-}
-
-/// The order in which jobs fill a guarantee: highest class first. Among equals those that run come
-/// before the one that asks: nobody goes for an equal.
-bool fills_before(const World& world, const Policy& policy, JobSlot a, JobSlot b) {
-  const Job& x = world.job(a);
-  const Job& y = world.job(b);
-  const int px = priority_class(world, x, policy);
-  const int py = priority_class(world, y, policy);
-  if (px != py) return px > py;
-  if ((x.active == nullptr) != (y.active == nullptr)) return x.active != nullptr;
-  if (x.seq != y.seq) return x.seq < y.seq;
-  return x.id < y.id;
-}
-
-/// Which of these are inside the guarantee of `queue`, in their order; what does not fit is
-/// skipped.
-std::vector<bool> fill_guarantee(const World& world, QueueId queue,
-                                 const std::vector<const Charges*>& asks) {
-  const QueueNode& node = world.quota[queue];
-  std::vector<std::int64_t> left;
-  for (const LimitRec& limit : node.limits) left.push_back(limit.guaranteed);
-  const auto counts = [&](const Charge& c) {
-    return c.resource.index() < left.size() && node.limits[c.resource.index()].guaranteed != unset;
-  };
-  std::vector<bool> inside;
-  for (const Charges* charges : asks) {
-    bool any = false;
-    bool over = false;
-    for (const Charge& c : *charges) {
-      if (!counts(c)) continue;
-      any = true;
-      over = over || c.amount > left[c.resource.index()];
-    }
-    inside.push_back(any && !over);
-    if (!inside.back()) continue;
-    for (const Charge& c : *charges) {
-      if (counts(c)) left[c.resource.index()] -= c.amount;
-    }
-  }
-  return inside;
-}
 
 std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& policy, Time now) {
   const Active& a = *job.active;
@@ -76,6 +31,11 @@ int priority_class(const World& world, const Job& job, const Policy& policy) {
   return std::min(job.priority, world.quota.cap(job.queue));
 }
 
+Claim claim_of(const World& world, JobSlot slot, const Policy& policy) {
+  const Job& job = world.job(slot);
+  return {slot, job.queue, priority_class(world, job, policy)};
+}
+
 VictimPool::VictimPool(World& world, const Policy& policy, Time now)
     : world_(world), policy_(policy), now_(now) {
   const Rules& rules = policy.rules;
@@ -87,28 +47,24 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
   for (const ClusterId cluster : world.fleet.by_name()) {
     for (const JobSlot slot : world.active_in(cluster)) {
       const Job& job = world.job(slot);
-      if (!is_running(job) && !leaves_by_itself(job)) continue;
-      const QueueId guarantor = world.quota.guarantor(job.queue);
-      if (!guarantor.is_none()) by_guarantor_[guarantor].push_back({slot, &job.active->charges});
       if (!is_running(job)) continue;
       const model::Gang& gang = world.shapes[job.shape].gang;
       if (gang.preemptible || !rules.has(Rule::PreemptibleOnly)) add_suspect(slot);
     }
   }
-  std::map<JobSlot, bool> inside;
-  for (auto& [queue, members] : by_guarantor_) {
-    std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
-      return fills_before(world_, policy_, a.job, b.job);
-    });
-    std::vector<const Charges*> asks;
-    for (const Member& m : members) asks.push_back(m.charges);
-    const std::vector<bool> flags = fill_guarantee(world, queue, asks);
-    for (std::size_t i = 0; i < members.size(); ++i) inside[members[i].job] = flags[i];
-  }
+  read_standings();
+}
+
+/// Starts and evictions of the plan move others into their guarantee, or out of it.
+void VictimPool::read_standings() {
+  turns_seen_ = world_.guarantees.turns();
+  if (!policy_.rules.has(Rule::ProtectGuaranteed)) return;
   for (Suspect& s : suspects_) {
-    const auto it = inside.find(s.job);
-    s.standing.inside = it != inside.end() && it->second && rules.has(Rule::ProtectGuaranteed);
+    const bool inside = world_.guarantees.is_inside(world_, s.job);
+    in_order_ = in_order_ && s.standing.inside == inside;
+    s.standing.inside = inside;
   }
+  last_.reset();
 }
 
 void VictimPool::add_suspect(JobSlot slot) {
@@ -139,48 +95,15 @@ void VictimPool::read(int below) {
   read_up_to_ = below;
 }
 
-Standing VictimPool::standing_of(JobSlot slot, const Charges& charges,
-                                 std::vector<JobSlot>* pushed) const {
-  Standing mine{false, priority_class(world_, world_.job(slot), policy_)};
-  const QueueId queue = world_.quota.guarantor(world_.job(slot).queue);
-  if (queue.is_none()) return mine;
-  std::vector<Member> peers;
-  if (const auto it = by_guarantor_.find(queue); it != by_guarantor_.end()) peers = it->second;
-  const auto place = std::upper_bound(
-      peers.begin(), peers.end(), slot,
-      [&](JobSlot a, const Member& b) { return fills_before(world_, policy_, a, b.job); });
-  const auto me = static_cast<std::size_t>(place - peers.begin());
-  peers.insert(place, {slot, &charges});
-  std::vector<const Charges*> asks;
-  for (const Member& peer : peers) asks.push_back(peer.charges);
-  const std::vector<bool> flags = fill_guarantee(world_, queue, asks);
-  mine.inside = flags[me];
-  for (std::size_t i = 0; pushed != nullptr && i < peers.size(); ++i) {
-    if (!flags[i] && i != me) pushed->push_back(peers[i].job);
-  }
-  return mine;
-}
-
-void VictimPool::placed(JobSlot job, const Charges& charges) {
-  const QueueId queue = world_.quota.guarantor(world_.job(job).queue);
-  if (queue.is_none()) return;
-  // Among equals it has already got its place: it stands before whoever asks next.
-  auto& members = by_guarantor_[queue];
-  const int priority = priority_class(world_, world_.job(job), policy_);
-  const auto after = std::find_if(members.begin(), members.end(), [&](const Member& m) {
-    return priority_class(world_, world_.job(m.job), policy_) < priority;
-  });
-  members.insert(after, {job, &charges});
-  last_.reset();
+Standing VictimPool::standing_of(JobSlot slot, const Charges& charges) const {
+  const Claim claim = claim_of(world_, slot, policy_);
+  return {world_.guarantees.would_be_inside(world_, claim, charges), claim.priority};
 }
 
 void VictimPool::taken(JobSlot job) {
   last_.reset();
   taken_.insert(job);
   std::erase_if(suspects_, [&](const Suspect& s) { return s.job == job; });
-  for (auto& [queue, members] : by_guarantor_) {
-    std::erase_if(members, [&](const Member& m) { return m.job == job; });
-  }
 }
 
 /// The lowest first, among equals the least lost work first.
@@ -459,8 +382,10 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
 }
 
 void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected_until) {
-  std::vector<JobSlot> pushed;
-  const Standing mine = standing_of(slot, charges, &pushed);
+  if (turns_seen_ != world_.guarantees.turns()) read_standings();
+  const Standing mine = standing_of(slot, charges);
+  std::vector<JobSlot> pushed =
+      world_.guarantees.pushed_by(world_, claim_of(world_, slot, policy_), charges);
   if (!last_ || last_->mine != mine || last_->pushed != pushed) {
     std::vector<Suspect> list = below(mine, pushed, protected_until);
     last_ = Lower{mine, std::move(pushed), std::move(list), protected_until};

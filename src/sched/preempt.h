@@ -1,17 +1,14 @@
 // Who must go so that a waiting gang can start.
 //
-// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class). Inside
-// or not is found by filling the guarantee of the lowest queue that has one with its jobs, highest
-// priority first, skipping what does not fit any more. A victim's standing is always below its
-// beneficiary's. The potential is the multiset of the standings of all running jobs, compared from
-// the highest down: every start and every preemption raises it and it is bounded, so no sequence of
-// them repeats. Shares and their memory play no part here: half-life use orders admission, never
-// eviction.
+// Every job has a standing: (inside its queue's guaranteed amounts or not, priority class); see
+// guarantee.h. A victim's standing is always below its beneficiary's. The potential is the multiset
+// of the standings of all running jobs, compared from the highest down: every start and every
+// preemption raises it and it is bounded, so no sequence of them repeats. Shares and their memory
+// play no part here: half-life use orders admission, never eviction.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -62,6 +59,8 @@ struct VictimSearch {
 
 /// A queue's cap applied.
 int priority_class(const World& world, const Job& job, const Policy& policy);
+/// What a waiting job would claim of its guarantee.
+Claim claim_of(const World& world, JobSlot job, const Policy& policy);
 
 /// The running jobs of one moment with their standings, made once per plan and asked many times.
 class VictimPool {
@@ -81,11 +80,8 @@ class VictimPool {
   /// Searches end without an answer after so many pods looked at, all of them together.
   void limit_looks(std::int64_t pods) { looks_left_ = pods; }
   bool cut_short() const { return looks_left_ <= 0; }
-  /// What the job would stand at beside the jobs that run now. `pushed`: jobs of its own guarantee
-  /// that would not be inside any more.
-  Standing standing_of(JobSlot job, const Charges& charges, std::vector<JobSlot>* pushed) const;
-  /// Placed in this plan: fills its guarantee, but is nobody's victim yet. `charges` must stay.
-  void placed(JobSlot job, const Charges& charges);
+  /// What the job would stand at beside the jobs that run now.
+  Standing standing_of(JobSlot job, const Charges& charges) const;
   /// Chosen as a victim in this plan: not to be chosen again.
   void taken(JobSlot job);
 
@@ -101,6 +97,7 @@ class VictimPool {
   };
   bool anybody_in(const Venue& venue, int priority) const;
   void add_suspect(JobSlot job);
+  void read_standings();
   void put_in_order(std::vector<Suspect>& list) const;
   void read(int below);
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
@@ -124,11 +121,7 @@ class VictimPool {
   std::int64_t looks_left_ = std::numeric_limits<std::int64_t>::max();
   std::set<JobSlot> taken_;
   std::optional<Lower> last_;
-  struct Member {
-    JobSlot job;
-    const Charges* charges = nullptr;
-  };
-  std::map<QueueId, std::vector<Member>> by_guarantor_;  // in the order in which they fill it
+  std::uint64_t turns_seen_ = 0;  // of guarantees, when standings were read
 };
 
 }  // namespace muster::sched

@@ -39,7 +39,7 @@ struct Court : Site {
   }
   Standing standing(const std::string& id) {
     const VictimPool pool(world, policy, now);
-    return pool.standing_of(world.find_job(id), charges(id), nullptr);
+    return pool.standing_of(world.find_job(id), charges(id));
   }
   VictimSearch search(const std::string& id, int limit = 64) {
     Placer placer(world, agenda.cache, policy);

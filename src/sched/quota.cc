@@ -317,20 +317,6 @@ std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& ch
   return std::nullopt;
 }
 
-bool QuotaTree::inside_guaranteed(QueueId queue, const Charges& charges) const {
-  const QueueId id = guarantor(queue);
-  if (id.is_none()) return false;
-  const QueueNode& n = nodes_[id.index()];
-  bool counts = false;
-  for (const Charge& c : charges) {
-    const LimitRec limit = limit_of(n, c.resource);
-    if (limit.guaranteed == unset || c.amount == 0) continue;
-    if (at(n.use, c.resource) + c.amount > limit.guaranteed) return false;
-    counts = true;
-  }
-  return counts;
-}
-
 std::uint64_t QuotaTree::share(QueueId queue, const Capacity& capacity, Time now,
                                const Policy& policy) const {
   const QueueNode& n = nodes_[queue.index()];

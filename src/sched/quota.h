@@ -100,8 +100,6 @@ class QuotaTree {
   /// before it. Only limits of queues above both count.
   std::optional<OverQuota> over_beside(QueueId queue, const Charges& charges, QueueId first,
                                        const Charges& kept) const;
-  /// Inside the amounts guaranteed to the lowest queue on the way up that has a guarantee.
-  bool inside_guaranteed(QueueId queue, const Charges& charges) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.
   QueueId guarantor(QueueId queue) const { return nodes_[queue.index()].guarantor; }
 

@@ -229,24 +229,12 @@ TEST(Quota, GuaranteeIsThatOfTheLowestQueueThatHasOne) {
   EXPECT_EQ(t.quota.guarantor(with), with);
   EXPECT_EQ(t.quota.guarantor(without), t.quota.find("parent"));
   EXPECT_TRUE(t.quota.guarantor(alone).is_none());
-  const auto inside = [&](QueueId id, std::int64_t gpus) {
-    return t.quota.inside_guaranteed(id, {{resource_gpu, gpus}});
-  };
-  EXPECT_TRUE(inside(with, 2));
-  EXPECT_FALSE(inside(with, 3));
-  EXPECT_TRUE(inside(without, 8));
-  EXPECT_FALSE(inside(without, 9));
-  EXPECT_FALSE(inside(alone, 0));
-  EXPECT_FALSE(inside(alone, 1));
-  EXPECT_FALSE(t.quota.inside_guaranteed(with, {{resource_cpu, 1}}))
-      << "nothing it uses is guaranteed";
 }
 
-TEST(Quota, AGuaranteeOfZeroIsSafeForNobody) {
+TEST(Quota, AGuaranteeOfZeroIsNoLimit) {
   Tree t;
   const QueueId q = t.queue("q", "", guaranteed(0));
-  EXPECT_FALSE(t.quota.inside_guaranteed(q, {{resource_gpu, 1}}));
-  EXPECT_FALSE(t.over(q, 100)) << "but it may borrow without limit";
+  EXPECT_FALSE(t.over(q, 100)) << "it may borrow without limit";
 }
 
 TEST(Quota, ShareIsDominantAndWeighted) {

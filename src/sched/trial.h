@@ -12,10 +12,13 @@ namespace muster::sched {
 
 class Trial {
  public:
-  explicit Trial(World& world) : world_(world) { world_.fleet.log_gains(false); }
+  explicit Trial(World& world) : world_(world), news_(world.guarantees.take_news()) {
+    world_.fleet.log_gains(false);
+  }
   ~Trial() {
     for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) take_back(*undo);
     world_.fleet.log_gains(true);
+    world_.guarantees.set_news(std::move(news_));
   }
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -28,16 +31,22 @@ class Trial {
   };
   Kept placed(JobSlot job, std::vector<PodOn> pods, Charges charges) {
     charge(job, charges, +1);
-    undo_.push_back({job, std::move(pods), std::move(charges), {}, {}});
+    world_.guarantees.join(world_, job, charges);
+    undo_.push_back({job, std::move(pods), std::move(charges), {}, {}, {}});
     return {undo_.back().pods, undo_.back().charges};
   }
   void reserve(const Reservation& reservation) {
     const ReservationId id = world_.add_reservation(reservation);
-    undo_.push_back({JobSlot::none(), {}, {}, id, {}});
+    undo_.push_back({JobSlot::none(), {}, {}, id, {}, {}});
   }
   void unreserve(ReservationId id) {
-    undo_.push_back({JobSlot::none(), {}, {}, id, world_.reservation(id)});
+    undo_.push_back({JobSlot::none(), {}, {}, id, world_.reservation(id), {}});
     world_.drop_reservation(id);
+  }
+  /// It will leave for another's sake: what it has of its guarantee is not its own any more.
+  void leaves(JobSlot victim) {
+    world_.guarantees.leave(world_, victim);
+    undo_.push_back({JobSlot::none(), {}, {}, {}, {}, victim});
   }
 
  private:
@@ -47,6 +56,7 @@ class Trial {
     Charges charges;
     ReservationId reservation;
     Reservation dropped;
+    JobSlot leaving;
   };
   void charge(JobSlot slot, const Charges& charges, int sign) {
     const Job& job = world_.job(slot);
@@ -55,9 +65,12 @@ class Trial {
       world_.quota.charge(extra, charges, sign, Time{0}, Duration{0});
   }
   void take_back(const Undo& undo) {
-    if (!undo.placed.is_none()) {
+    if (!undo.leaving.is_none()) {
+      world_.settle_guarantee(undo.leaving);
+    } else if (!undo.placed.is_none()) {
       for (const PodOn& pod : undo.pods) world_.fleet.vacate(pod, world_.shapes);
       charge(undo.placed, undo.charges, -1);
+      world_.guarantees.leave(world_, undo.placed);
     } else if (undo.dropped.job.is_none()) {
       world_.drop_reservation(undo.reservation);
     } else {
@@ -66,6 +79,7 @@ class Trial {
   }
 
   World& world_;
+  Guarantees::News news_;  // of what happened before
   std::deque<Undo> undo_;
 };
 

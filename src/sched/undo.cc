@@ -37,7 +37,19 @@ bool has_venue(const Venues& venues, ClusterId cluster) {
 }
 
 OtherLimits::~OtherLimits() {
-  for (auto spec = was_.rbegin(); spec != was_.rend(); ++spec) quota_.set(*spec);
+  for (auto spec = was_.rbegin(); spec != was_.rend(); ++spec) set(*spec);
+}
+
+void OtherLimits::set(const model::QueueSpec& spec) {
+  const QueueId id = quota_.find(spec.name);
+  const std::vector<LimitRec> was = quota_[id].limits;
+  quota_.set(spec);
+  const auto same = [](const LimitRec& a, const LimitRec& b) {
+    return a.guaranteed == b.guaranteed;
+  };
+  const auto& now = quota_[id].limits;
+  if (!std::equal(was.begin(), was.end(), now.begin(), now.end(), same))
+    world_.guarantees.rebuild(world_);
 }
 
 model::Limit& OtherLimits::begin(QueueId queue, ResourceId resource) {
@@ -60,14 +72,14 @@ void OtherLimits::raise(QueueId queue, ResourceId resource, QuotaBound bound, st
       limit.guaranteed = limit.guaranteed.value_or(0) + amount;
       break;
   }
-  quota_.set(spec_);
+  set(spec_);
 }
 
 void OtherLimits::raise_all(QueueId queue, ResourceId resource, std::int64_t amount) {
   model::Limit& limit = begin(queue, resource);
   if (limit.maximum) *limit.maximum += amount;
   if (limit.guaranteed) *limit.guaranteed += amount;
-  quota_.set(spec_);
+  set(spec_);
 }
 
 AllNodesUsable::AllNodesUsable(World& world, const Venues& venues)
@@ -93,11 +105,15 @@ AllNodesUsable::~AllNodesUsable() {
 }
 
 QuotaReleased::~QuotaReleased() {
-  for (auto slot = ended_.rbegin(); slot != ended_.rend(); ++slot) charge(world_.job(*slot), +1);
+  for (auto slot = ended_.rbegin(); slot != ended_.rend(); ++slot) {
+    charge(world_.job(*slot), +1);
+    world_.settle_guarantee(*slot);
+  }
 }
 
 void QuotaReleased::end(JobSlot slot) {
   charge(world_.job(slot), -1);
+  world_.guarantees.leave(world_, slot);
   ended_.push_back(slot);
 }
 

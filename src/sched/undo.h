@@ -19,7 +19,7 @@ namespace muster::sched {
 /// Limits of queues, higher than they are.
 class OtherLimits {
  public:
-  explicit OtherLimits(QuotaTree& quota) : quota_(quota) {}
+  explicit OtherLimits(World& world) : world_(world), quota_(world.quota) {}
   ~OtherLimits();
   OtherLimits(const OtherLimits&) = delete;
   OtherLimits& operator=(const OtherLimits&) = delete;
@@ -31,6 +31,8 @@ class OtherLimits {
 
  private:
   model::Limit& begin(QueueId queue, ResourceId resource);
+  void set(const model::QueueSpec& spec);
+  World& world_;
   QuotaTree& quota_;
   model::QueueSpec spec_;
   std::vector<model::QueueSpec> was_;

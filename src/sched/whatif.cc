@@ -268,7 +268,7 @@ class Inquiry {
   /// What must be raised for these charges; empty if quota is not in the way or no limit helps.
   std::vector<QuotaRaise> raises_for(const Charges& charges) {
     std::vector<QuotaRaise> raises;
-    OtherLimits limits(world_.quota);
+    OtherLimits limits(world_);
     while (const auto over = try_.over(charges)) {
       QuotaRaise raise{over->queue, over->resource, over->bound, over->asked - over->room};
       if (over->bound == QuotaBound::Held) {
@@ -590,7 +590,7 @@ Result<QuotaAnswer> what_if_quota(World& world, Agenda& agenda, const Policy& po
     return invalid(fmt::format("extra: must be above 0: {}", ask.extra));
   world.fleet.settle(world.shapes);
   Kit kit(agenda, policy);
-  OtherLimits limits(world.quota);
+  OtherLimits limits(world);
   limits.raise_all(queue, resource, ask.extra);
   return QuotaTrial(world, kit, now).run(queue);
 }

@@ -61,6 +61,7 @@ World::World(const World& other)
     : fleet(other.fleet),
       shapes(other.shapes),
       quota(other.quota),
+      guarantees(other.guarantees),
       changes(other.changes),
       version(other.version),
       newest_submit(other.newest_submit),
@@ -283,6 +284,7 @@ const std::vector<Stay>& World::stays_in(ClusterId cluster) const {
 void World::attempt_changed(JobSlot slot) {
   const Job& job = jobs_[slot.index()];
   stays_[job.active->cluster.index()][job.active->at_in_cluster] = stay_of(job);
+  if (job.active->stopping) settle_guarantee(slot);
 }
 
 void World::start(JobSlot slot, Active active, Time at, const Policy& policy) {
@@ -312,6 +314,17 @@ void World::hold(JobSlot slot, Active active, Time at, Duration half_life) {
   job.active = std::make_unique<Active>(std::move(active));
   stays_[job.active->cluster.index()].push_back(stay_of(job));
   if (!job.active->stopping) count_running(slot, +1);
+  settle_guarantee(slot);
+}
+
+void World::settle_guarantee(JobSlot slot) {
+  guarantees.leave(*this, slot);
+  const Job& job = jobs_[slot.index()];
+  if (job.active) {
+    if (counts_in_guarantee(*job.active)) guarantees.join(*this, slot, job.active->charges);
+  } else if (!job.reservation.is_none() && reservation(job.reservation).preempting) {
+    guarantees.join(*this, slot, reservation(job.reservation).charges);
+  }
 }
 
 void World::count_running(JobSlot slot, int change) {
@@ -393,6 +406,7 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
   }
   Active active = std::move(*job.active);
   job.active.reset();
+  settle_guarantee(slot);
   busy.gpu_milli -= active.gpu_milli;
   busy.ends -= Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   for (const PodOn& pod : active.pods) fleet.vacate(pod, shapes);
@@ -458,6 +472,7 @@ void World::restore_reservation(ReservationId id, const Reservation& reservation
   jobs_[reservation.job.index()].reservation = id;
   reservations_[id.index()] = reservation;
   charge_reservation(reservation, +1);
+  settle_guarantee(reservation.job);
 }
 
 void World::charge_reservation(const Reservation& reservation, int sign) {
@@ -475,8 +490,10 @@ void World::drop_reservation(ReservationId id) {
     if (fleet.node(node).reserved == id) fleet.reserve(node, ReservationId::none());
   }
   charge_reservation(reservation, -1);
-  jobs_[reservation.job.index()].reservation = ReservationId::none();
+  const JobSlot job = reservation.job;
+  jobs_[job.index()].reservation = ReservationId::none();
   reservation = Reservation{};
+  settle_guarantee(job);
 }
 
 // ----------------------------------------------------------------------------------------------

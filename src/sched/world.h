@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "model/event.h"
 #include "sched/fleet.h"
+#include "sched/guarantee.h"
 #include "sched/job_table.h"
 #include "sched/policy.h"
 #include "sched/quota.h"
@@ -82,6 +83,7 @@ class World {
   Fleet fleet;
   Shapes shapes;
   QuotaTree quota;
+  Guarantees guarantees;
   Changes changes;
   std::uint64_t version = 0;  // counts applied events
 
@@ -151,6 +153,8 @@ class World {
   void hold(JobSlot slot, Active active, Time at, Duration half_life);
   Active release(JobSlot slot, Time at, const Policy& policy);  // the reverse
   void attempt_changed(JobSlot slot);  // it has started, or is being stopped
+  /// Whether, where or as what the job counts in a guarantee may have changed.
+  void settle_guarantee(JobSlot slot);
   TextId text_id(const std::string& text);
   void learn_run_time(const Job& job, Duration ran);
   /// What jobs of its user and name took lately (upper quartile), if any ran.

@@ -83,18 +83,6 @@ std::string scenario_of(const History& history) {
                                                                                    : text;
 }
 
-/// Histories that show a bug which is known and not mended.
-constexpr int open_lines = 40;
-constexpr std::uint64_t open_seeds[] = {
-    // Whether a job is inside its queue's guarantee is asked by what the queue uses now for its
-    // turn, and class by class for its victims: a job starts before one of a higher class, and only
-    // a fresh agenda sees that this one may evict it.
-    79,
-};
-bool is_open(std::uint64_t seed, int lines) {
-  return lines == open_lines && std::ranges::find(open_seeds, seed) != std::end(open_seeds);
-}
-
 /// Seeds [first, first + count) in one child; the first seed that fails, or nothing.
 struct Batch {
   std::uint64_t failed_seed = 0;
@@ -107,7 +95,6 @@ Batch run_batch(std::uint64_t first, std::uint64_t count, int lines) {
   Batch batch;
   batch.wrong = in_child([&] {
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
-      if (is_open(seed, lines)) continue;
       at->store(seed);
       alarm(hang_seconds);
       std::string wrong = first_wrong(random_history(seed, lines));
@@ -153,15 +140,6 @@ TEST(Properties, HoldOnRandomHistories) {
     if (--left_to_keep == 0) return;
     seed = batch.failed_seed + 1;
   }
-}
-
-TEST(Properties, HoldWhereABugIsKnown) {
-  for (const std::uint64_t seed : open_seeds) {
-    const std::string wrong =
-        in_child([&] { return first_wrong(random_history(seed, open_lines)); }, /*quiet=*/true);
-    ASSERT_NE(wrong, "") << "seed " << seed << " is mended: take it off the list";
-  }
-  GTEST_SKIP() << "NOT MENDED: " << std::size(open_seeds) << " of the histories";
 }
 
 /// One file for a closer look: MUSTER_PROPERTY_FILE names a list of scenario lines.

@@ -250,10 +250,19 @@ class Runner {
     World then(world());
     sched::apply(then, {later, model::Ticked{}}, policy());
     sched::Agenda waiting;
-    const sched::Plan early = sched::plan(then, waiting, policy(), later);
+    sched::Plan early = sched::plan(then, waiting, policy(), later);
+    std::erase_if(early.decisions, [&](const auto& d) { return keeps_near_others(d); });
     expect(early.decisions.empty(),
            fmt::format("6: something to do before next_look, {} ms from now:\n{}",
                        (later - now()).ms, show(early.decisions)));
+  }
+
+  /// When a job ends that has outlived its expected end is guessed anew as time passes: pods that
+  /// look for others may find them at a time at which they were thought to be gone.
+  bool keeps_near_others(const model::Decision& decision) {
+    const auto* reserved = std::get_if<model::Reserved>(&decision);
+    if (reserved == nullptr || reserved->preempting) return false;
+    return world().shapes[world().job(world().find_job(reserved->job)).shape].relational;
   }
 
   // ---- the whole history
