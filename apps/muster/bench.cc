@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdint>
@@ -30,6 +31,7 @@ using sim::FleetSize;
 using sim::GrowthPoint;
 
 constexpr int used_percent = 60;
+constexpr int promised_percent = 60;
 
 struct Options {
   FleetSize size;
@@ -44,6 +46,8 @@ struct Report {
   sim::FillMeasure empty;
   sim::FillMeasure used;
   sim::EventMeasure event;
+  sim::EventMeasure promised;  // with guaranteed amounts, on a small fleet
+  int promised_nodes = 0;
   sim::NoMeasure no;
   sim::NoMeasure no_room;
   sim::DeterminismMeasure same;
@@ -119,6 +123,25 @@ void measure_used_fleet(const Options& options, const FleetGenerator& generator,
   progress("a used fleet: the first plan");
   report.used = run.fill();
   report.used_node_classes = run.world().fleet.class_count();
+}
+
+/// A fiftieth of the fleet, most of it promised to the top queues: who is inside what was promised
+/// stands higher, and that moves with every start and end.
+void measure_promised_fleet(const Options& options, Report& report) {
+  FleetSize size = options.size;
+  size.nodes = std::max(4 * size.clusters, size.nodes / 50);
+  size.jobs = std::max<std::int64_t>(4, size.jobs / 50);
+  if (size.guaranteed_percent == 0) size.guaranteed_percent = promised_percent;
+  const FleetGenerator generator(size, Time{0});
+  EngineRun run(generator, sched::Policy{}, Time{0});
+  progress("queues with guarantees: one job ends, again and again");
+  run.load_fleet();
+  run.submit(0, size.jobs);
+  run.fill();
+  Prng prng(size.seed);
+  run.end_jobs(options.events / 20, prng);
+  report.promised = run.end_jobs(options.events / 10, prng);
+  report.promised_nodes = size.nodes;
 }
 
 /// Five points from a quarter of the fleet to four times it.
@@ -197,6 +220,11 @@ std::vector<Row> event_rows(const Report& r) {
                         r.event.whole_max_us)),
       plain("  events, placements, lines tried",
             fmt::format("{} {} {}", r.event.events, r.event.placements, r.event.tried)),
+      plain("a job ends, queues with guarantees: p50", fmt::format("{:.1f} us", r.promised.p50_us)),
+      at_most("  p99 per placement", r.promised.p99_us, 1000, "us", 1),
+      plain("  nodes, events, placements, lines tried",
+            fmt::format("{} {} {} {}", r.promised_nodes, r.promised.events, r.promised.placements,
+                        r.promised.tried)),
       at_most("memory per waiting job", r.bytes_per_waiting_job, 1024, "B", 0),
       plain("  with running jobs, agenda and caches", fmt::format("{:.0f} B", r.bytes_with_caches)),
       at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
@@ -284,6 +312,9 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"event_whole_p50_us", r.event.whole_p50_us},
       {"event_whole_p99_us", r.event.whole_p99_us},
       {"event_whole_max_us", r.event.whole_max_us},
+      {"guarantees_event_p50_us", r.promised.p50_us},
+      {"guarantees_event_p99_us", r.promised.p99_us},
+      {"guarantees_event_tried", r.promised.tried},
       {"bytes_per_waiting_job", r.bytes_per_waiting_job},
       {"bytes_per_waiting_job_with_caches", r.bytes_with_caches},
       {"no_verdict_ms", r.no.worst_ms},
@@ -327,6 +358,7 @@ void run_plan(const Options& options) {
     measure_empty_fleet(options, generator, report);
     measure_used_fleet(options, generator, report);
   }
+  measure_promised_fleet(options, report);
   progress("determinism");
   report.same = sim::measure_determinism(options.size.seed);
   if (!options.no_growth) report.growth = measure_growth(options);

@@ -334,7 +334,9 @@ bool Agenda::is_candidate(const World& world, const Entry& entry) {
   LineState& s = lines_[entry.line.index()];
   if (s.failed == epoch_) return false;
   s.may_evict = true;
-  if (!s.due && !(try_all_ && s.tried != plan_)) {
+  if (s.due && s.follows) {
+    s.may_evict = gains_.hope_of(moment(world), world.line(entry.line), entry.job).victims;
+  } else if (!s.due && !(try_all_ && s.tried != plan_)) {
     if (!s.parked_at.is_none()) return false;
     const bool open = reserve_open_ || queues_[entry.queue.index()].new_holder == plan_;
     const bool reserves = open && !holds_reservation(world, entry.job) && may_reserve(world, entry);
@@ -372,9 +374,21 @@ void Agenda::add_later(const World& world, QueueId queue, LineId line) {
   q.later.insert(std::upper_bound(q.later.begin(), q.later.end(), entry, before), entry);
 }
 
+/// The job that now starts was searched victims for in vain, and only room that came free since
+/// helped it: for the equal one behind it a search pays only where something changed.
+bool Agenda::next_only_follows(const World& world, const LineState& s, const Line& line) const {
+  if (s.moved == plan_) return s.follows;
+  const bool lacked_room =
+      std::holds_alternative<NoRoom>(s.why) || std::holds_alternative<WouldDelay>(s.why);
+  return lacked_room && !s.due && !try_all_ && s.tried != plan_ && s.recheck.is_never() &&
+         !world.quota[line.queue].limited && !world.quota.any_guarantee() &&
+         world.job(s.current).extra_queues.empty();
+}
+
 void Agenda::advance(World& world, LineId id) {
   LineState& s = lines_[id.index()];
   const Line& line = world.line(id);
+  const bool follows = next_only_follows(world, s, line);
   placed_since_ = true;
   gains_stale_ = true;
   unpark(id);
@@ -387,6 +401,7 @@ void Agenda::advance(World& world, LineId id) {
     s.current = after->second;
     s.why = NotTried{};
     make_due(id);
+    s.follows = follows;
     add_later(world, line.queue, id);
   } else {
     s.current = JobSlot::none();
@@ -491,7 +506,7 @@ void Agenda::unpark(LineId id) {
   if (!s.recheck.is_never()) rechecks_.erase({s.recheck, id});
   s.recheck = Time::never();
   if (s.due) --due_;
-  s.due = false;
+  s.due = s.follows = false;
 }
 
 void Agenda::rebuild(World& world) {

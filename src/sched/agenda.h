@@ -40,6 +40,7 @@ struct LineState {
   bool may_evict = true;     // it is worth to look for victims in this plan
   bool inside = false;       // of guaranteed amounts when it was tried
   bool due = false;          // to be tried whether or not nodes gained room
+  bool follows = false;      // due only because an equal job, tried in vain before, has started
   bool listed = false;       // among those that others' starts or given-back nodes may help
   std::uint64_t moved = 0;   // plan in which `current` is not the first any more
   std::uint64_t tried = 0;   // plan in which it was looked at
@@ -147,6 +148,7 @@ class Agenda {
   LineId first_inside_guarantee(World& world, QueueId queue);
   bool is_candidate(const World& world, const Entry& entry);
   bool refuse_at_once(const World& world, const Entry& entry);
+  bool next_only_follows(const World& world, const LineState& state, const Line& line) const;
   bool may_reserve(const World& world, const Entry& entry) const;
   bool may_evict(const World& world, const Entry& entry) const;
   bool inside_guaranteed(const World& world, const Claim& claim, ShapeId shape) const;

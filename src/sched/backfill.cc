@@ -1,6 +1,8 @@
 #include "sched/backfill.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "sched/estimate.h"
 #include "sched/room_walk.h"
@@ -42,37 +44,48 @@ struct Prefix {
 
 /// A bound from below for each venue: every set alone has room after that many ends. One walk over
 /// the calendar, without touching the world.
-std::vector<Prefix> bounds(Placer& placer, const Venues& venues, const Shape& shape,
-                           const std::vector<int>& counts, const Asker& asker, Calendar& calendar,
-                           Time limit) {
-  const World& world = placer.world();
+struct Bounds {
+  Bounds(Placer& placer, const Venues& venues, const Shape& shape, const std::vector<int>& counts,
+         const Asker& asker, Calendar& calendar, Time limit);
+
+  /// Soonest first.
   std::vector<Prefix> found;
-  // Of a simple gang the bound is the answer: later starts than the best need no look.
-  const bool exact = is_simple(world, shape);
+  /// Of a simple gang the bound is the answer: the walk to the first of them.
+  std::optional<RoomWalk> answer;
+};
+
+Bounds::Bounds(Placer& placer, const Venues& venues, const Shape& shape,
+               const std::vector<int>& counts, const Asker& asker, Calendar& calendar, Time limit) {
+  const World& world = placer.world();
+  const bool exact = is_simple(world, shape);  // later starts than the best need no look
   Time best = limit;
   for (const Venue& venue : venues.all) {
     Departures& list = calendar.of(venue.cluster);
+    std::optional<RoomWalk> walk;
+    std::size_t ended = 0;
     std::size_t needed = 0;
     bool possible = list.size() > 0;
     for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
-      RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker);
-      std::size_t ended = 0;
-      while (walk.room() < counts[i] && list.is_before(world, ended, best)) {
-        walk.release(list.pods(world, ended++));
+      walk.emplace(placer, venue, i, shape.sets[i].pods_per_node, asker);
+      ended = 0;
+      while (walk->room() < counts[i] && list.is_before(world, ended, best)) {
+        walk->release(list.pods(world, ended++));
       }
-      possible = walk.room() >= counts[i];
+      possible = walk->room() >= counts[i];
       needed = std::max(needed, ended);
     }
     // Room by count now, but no start: something must end before it makes sense to look again.
     needed = std::max<std::size_t>(needed, 1);
     if (!possible || list.at(world, needed - 1).end >= limit) continue;
     found.push_back({&venue, needed, list.at(world, needed - 1).end, found.size()});
-    if (exact) best = std::min(best, found.back().start);
+    if (!exact || (answer && found.back().start >= best)) continue;
+    best = found.back().start;
+    while (ended < needed) walk->release(list.pods(world, ended++));
+    answer.emplace(std::move(*walk));
   }
   std::sort(found.begin(), found.end(), [](const Prefix& a, const Prefix& b) {
     return a.start != b.start ? a.start < b.start : a.order < b.order;
   });
-  return found;
 }
 
 std::vector<NodeId> nodes_of(const World& world, const std::vector<PodOn>& pods) {
@@ -160,14 +173,13 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
   std::vector<int> counts;
   for (const SetRec& set : shape.sets) counts.push_back(set.least);
   std::optional<FutureFit> best;
-  for (const Prefix& bound : bounds(placer, venues, shape, counts, asker, calendar, limit)) {
+  const Bounds bounds(placer, venues, shape, counts, asker, calendar, limit);
+  for (const Prefix& bound : bounds.found) {
     const auto at = static_cast<std::size_t>(bound.venue - venues.all.data());
     if (best && best->start <= bound.start) break;
     Departures& list = calendar.of(bound.venue->cluster);
-    if (is_simple(world, shape)) {
-      RoomWalk walk(placer, *bound.venue, 0, shape.sets[0].pods_per_node, asker);
-      for (std::size_t i = 0; i < bound.ended; ++i) walk.release(list.pods(world, i));
-      return FutureFit{bound.venue->cluster, bound.start, walk.take(counts[0]),
+    if (bounds.answer) {
+      return FutureFit{bound.venue->cluster, bound.start, bounds.answer->take(counts[0]),
                        bound.venue->charges, at};
     }
     Future future(world, list);

@@ -219,6 +219,7 @@ void Gains::list_classes(const Moment& at) {
   if (at.may_evict && at.world.lowest_running_priority() < std::numeric_limits<int>::max()) {
     list_places(at);
   }
+  list_most();
   list_closed(at);
 }
 
@@ -290,12 +291,32 @@ Gains::Free Gains::free_without(const World& world, const Node& node, const Leav
 
 Gains::Free Gains::most_of(const std::vector<Free>& nodes) {
   Free most;
-  for (const Free& free : nodes) {
-    most.gpus = std::max(most.gpus, free.gpus);
-    most.cpu = std::max(most.cpu, free.cpu);
-    most.memory = std::max(most.memory, free.memory);
-  }
+  for (const Free& free : nodes) most = most_of(most, free);
   return most;
+}
+
+Gains::Free Gains::most_of(const Free& a, const Free& b) {
+  return {std::max(a.gpus, b.gpus), std::max(a.cpu, b.cpu), std::max(a.memory, b.memory), {}};
+}
+
+/// Read for every shape, so that most need no look at a place.
+void Gains::list_most() {
+  most_.assign(1, {});
+  for (const Place& place : places_) {
+    most_.front().free = most_of(most_.front().free, most_of(place.nodes));
+    for (const Level& level : place.levels) most_.push_back({level.up_to, most_of(level.nodes)});
+  }
+  std::sort(most_.begin(), most_.end(),
+            [](const Most& a, const Most& b) { return a.up_to < b.up_to; });
+  for (std::size_t i = 1; i < most_.size(); ++i)
+    most_[i].free = most_of(most_[i].free, most_[i - 1].free);
+}
+
+/// The smallest pod of the shape would fit on a changed node without those below this class.
+bool Gains::may_make_room(const Bounds& b, int below) const {
+  const Free* free = &most_.front().free;
+  for (std::size_t i = 1; i < most_.size() && most_[i].up_to < below; ++i) free = &most_[i].free;
+  return b.least_gpus <= free->gpus && b.least_cpu <= free->cpu && b.least_memory <= free->memory;
 }
 
 /// In the clusters of the changed nodes: nobody asks about others.
@@ -391,8 +412,11 @@ bool Gains::is_worth_a_look(const Moment& at, const Bounds& b) const {
   if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
     return true;
   }
-  if (!at.may_evict || places_.empty()) return standings_moved_ && at.may_evict;
-  return at.world.quota.any_guarantee() || at.world.lowest_running_priority() < b.highest_class;
+  if (!at.may_evict) return false;
+  if (standings_moved_) return true;
+  if (places_.empty()) return false;
+  if (at.world.quota.any_guarantee()) return may_make_room(b, std::numeric_limits<int>::max());
+  return at.world.lowest_running_priority() < b.highest_class && may_make_room(b, b.highest_class);
 }
 
 const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
@@ -518,6 +542,7 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
   const bool guarantees = at.world.quota.any_guarantee();
   if (standings_moved_) return true;
   const int below = guarantees ? std::numeric_limits<int>::max() : priority;
+  if (!may_make_room(bounds_[id.index()], below)) return false;
   const Shape& shape = at.world.shapes[id];
   const bool one_pod = shape.least_pods == 1;
   return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
@@ -528,33 +553,34 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
       if (l.up_to < below) level = &l;
     }
     if (one_pod && level == nullptr) return false;  // no victim on these nodes
-    std::int64_t idle = reserved_devices(at, place.cluster, place.type, open);
     const auto& unreserved = at.world.fleet.cluster(place.cluster).unreserved[place.type.index()];
+    std::int64_t idle = 0;
     for (std::size_t whole = 1; whole < unreserved.size(); ++whole)
       idle += static_cast<std::int64_t>(whole) * unreserved[whole];
-    const std::int64_t free_by_victims =
-        (evictable.gpu_milli - evictable_on_closed(at, place, below, open)) / 1000 + 1;
-    const std::int64_t devices = idle + free_by_victims;
     return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
       const PodShapeRec& pod = at.world.shapes.pod(set.pod);
       const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
-      const auto holds = [&](const Free& free) {
-        return pod.cpu <= free.cpu && pod.memory <= free.memory &&
-               (!whole || pod.gpus <= free.gpus);
-      };
-      if (whole && devices < std::int64_t{pod.gpus} * set.least) return false;
       const auto open_and_holds = [&](const Free& free) {
-        return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
+        return pod.cpu <= free.cpu && pod.memory <= free.memory &&
+               (!whole || pod.gpus <= free.gpus) &&
+               (free.kept.is_none() || open(at.world.reservation(free.kept)));
       };
-      if (whole && set.least > 1 &&
-          !room_for_all(at, id, place.cluster, place.type,
-                        free_by_victims + reserved_devices(at, place.cluster, place.type, open))) {
+      const auto any_holds = [&](const std::vector<Free>& nodes) {
+        return std::any_of(nodes.begin(), nodes.end(), open_and_holds);
+      };
+      if ((one_pod || !any_holds(place.nodes)) && (level == nullptr || !any_holds(level->nodes))) {
         return false;
       }
-      if (!one_pod && std::any_of(place.nodes.begin(), place.nodes.end(), open_and_holds))
-        return true;
-      return level != nullptr &&
-             std::any_of(level->nodes.begin(), level->nodes.end(), open_and_holds);
+      if (!whole) return true;
+      // Who runs on reserved nodes is counted last: these may be hundreds.
+      const std::int64_t kept = reserved_devices(at, place.cluster, place.type, open);
+      const std::int64_t needed = std::int64_t{pod.gpus} * set.least;
+      if (idle + kept + evictable.gpu_milli / 1000 + 1 < needed) return false;
+      const std::int64_t free_by_victims =
+          (evictable.gpu_milli - evictable_on_closed(at, place, below, open)) / 1000 + 1;
+      if (idle + kept + free_by_victims < needed) return false;
+      return set.least < 2 ||
+             room_for_all(at, id, place.cluster, place.type, free_by_victims + kept);
     });
   });
 }

@@ -112,6 +112,11 @@ class Gains {
     std::vector<Free> nodes;    // as they stand; of many only the most, each amount alone
     std::vector<Level> levels;  // ascending
   };
+  /// The most that any changed node would have free if everybody up to this class left it.
+  struct Most {
+    int up_to = std::numeric_limits<int>::min();
+    Free free;
+  };
 
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
@@ -123,6 +128,9 @@ class Gains {
   std::int64_t evictable_on_closed(const Moment& at, const Place& place, int below,
                                    const Open& open);
   static Free most_of(const std::vector<Free>& nodes);
+  static Free most_of(const Free& a, const Free& b);
+  void list_most();
+  bool may_make_room(const Bounds& of, int below) const;
   template <typename Leaves>
   static Free free_without(const World& world, const Node& node, const Leaves& leaves);
   void list_from_all(const Moment& at);
@@ -167,6 +175,7 @@ class Gains {
   int closed_up_to_ = 0;  // nobody up to this class finds victims or takes kept nodes by its class
   std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
   std::vector<Place> places_;        // of all these nodes
+  std::vector<Most> most_;           // in any place, ascending; the first: with nobody gone
   bool standings_moved_ = false;     // starts may have pushed others out of their guarantees
   /// What a try in vain found, and what had been gained by then.
   struct Room {

@@ -24,6 +24,16 @@ std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& pol
   return (now - since).ms * std::max<std::int64_t>(gpu_milli, 1) / 1000;
 }
 
+/// So that most ids are told apart without a look at the jobs.
+std::array<std::uint64_t, 2> head_of(const std::string& id) {
+  std::array<std::uint64_t, 2> head{};
+  for (std::size_t i = 0; i < sizeof(head); ++i) {
+    const auto byte = i < id.size() ? static_cast<unsigned char>(id[i]) : std::uint8_t{0};
+    head[i / 8] = head[i / 8] << 8 | byte;
+  }
+  return head;
+}
+
 }  // namespace
 
 int priority_class(const World& world, const Job& job, const Policy& policy) {
@@ -81,6 +91,7 @@ void VictimPool::add_suspect(JobSlot slot) {
     const bool started = !job.active->started_at.is_never();
     s.safe_until = (started ? job.active->started_at : now_) + gang.min_runtime;
   }
+  s.id_head = head_of(job.id);
   suspects_.push_back(s);
   in_order_ = false;
 }
@@ -111,6 +122,7 @@ void VictimPool::put_in_order(std::vector<Suspect>& list) const {
   std::sort(list.begin(), list.end(), [&](const Suspect& a, const Suspect& b) {
     if (a.standing != b.standing) return a.standing < b.standing;
     if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
+    if (a.id_head != b.id_head) return a.id_head < b.id_head;
     return world_.job(a.job).id < world_.job(b.job).id;
   });
 }
@@ -153,7 +165,8 @@ struct VictimPool::Ask {
   JobSlot slot;
   std::vector<int> counts;
   const Charges& charges;
-  bool inside = false;  // what it stands at
+  bool inside = false;        // what it stands at
+  bool quota_counts = false;  // else what others use is nothing to it
   std::int64_t& looks_left;
   std::vector<NodeId> nodes = {};
 
@@ -167,8 +180,11 @@ struct VictimPool::Ask {
         slot(job),
         charges(least),
         looks_left(pool.looks_left_) {
-    const Shape& shape = world.shapes[world.job(job).shape];
-    for (const SetRec& set : shape.sets) counts.push_back(set.least);
+    const Job& mine = world.job(job);
+    for (const SetRec& set : world.shapes[mine.shape].sets) counts.push_back(set.least);
+    const auto limited = [&](QueueId queue) { return world.quota[queue].limited; };
+    quota_counts = world.quota.any_guarantee() || limited(mine.queue) ||
+                   std::any_of(mine.extra_queues.begin(), mine.extra_queues.end(), limited);
   }
 
   /// Quota kept for others would be in its way when its victims are gone.
@@ -259,6 +275,7 @@ struct VictimPool::Ask {
     charge(job, +1);
   }
   void charge(const Job& job, int sign) {
+    if (!quota_counts) return;
     world.quota.charge(job.queue, job.active->charges, sign, Time{0}, Duration{0});
     for (const QueueId extra : job.extra_queues) {
       world.quota.charge(extra, job.active->charges, sign, Time{0}, Duration{0});

@@ -7,6 +7,7 @@
 // play no part here: half-life use orders admission, never eviction.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -33,7 +34,8 @@ struct Suspect {
   Standing standing;
   std::int64_t lost_gpu_ms = 0;  // GPU-time since its last checkpoint
   std::int64_t gpu_milli = 0;
-  Time safe_until{0};  // minimum run time
+  Time safe_until{0};                      // minimum run time
+  std::array<std::uint64_t, 2> id_head{};  // the first bytes of its id, compared like them
 };
 
 struct Preemption {
