@@ -178,6 +178,7 @@ appwrappers: {{cluster: real, profile: mcad}}
         web = deployment("web")
         web["spec"]["template"]["spec"]["schedulerName"] = "nobody"  # Available=False
         self.create(wrapper("web", (web, {"completionstatus": "Available"})))
+        self.wait_state("web", "Running")
         self.wait("it is not available", lambda: any(
             (one["type"], one["status"]) == ("Available", "False") for one in
             json.loads(self.kubectl("get", "deployment", "web", "-o", "json",

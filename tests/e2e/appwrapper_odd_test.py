@@ -58,6 +58,18 @@ class Odd(WithHub):
             words in one.get("message", "") and one["type"] == "Waiting"
             for one in self.status(name).get("conditions", [])))
 
+    def says(self, words):
+        """True: whoever asks is told so of both."""
+        for name in ("old", "new"):
+            self.assertIn(words, self.muster("aw", "show", f"{self.namespace}/{name}"))
+            status = self.status(name)
+            self.assertEqual(status["muster"].get("reason"), "CannotBeMade", status)
+            waiting = [one for one in status["conditions"] if one["type"] == "Waiting"][0]
+            self.assertEqual(waiting["status"], "True", status)
+            self.assertIn(words, waiting["message"])
+        self.assertIn(words, self.kubectl("describe", "appwrapper", "old"))
+        return True
+
     def check_canary(self):
         """Others go on."""
         self.create(done("canary"))
@@ -125,10 +137,12 @@ class Odd(WithHub):
         words = "this cluster has no kind RayCluster of ray.io/v1"
         for name in ("old", "new"):
             self.wait_message(name, words)
+        # What was said stands through the tries that follow, whichever moment one looks at.
+        tried = self.server.job(self.status("old")["muster"]["job"])["attempt"]
+        self.wait("it is tried again and again, and says why all the time", lambda: self.says(
+            words) and self.server.job(self.status("old")["muster"]["job"])["attempt"] > tried + 1)
         self.assertEqual(self.status("old")["state"], "Pending")
-        self.assertEqual(self.status("new")["phase"], "Suspended")
-        self.assertIn(words, self.kubectl("describe", "appwrapper", "old"))
-        self.assertIn(words, self.muster("aw", "show", f"{self.namespace}/old"))
+        self.wait("it waits", lambda: self.status("new")["phase"] == "Suspended")
         self.assertEqual(self.names("jobs"), [], "a gang is made whole or not at all")
         self.check_canary()
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -315,7 +315,8 @@ class SumsAlone(WithHub):
         self.assertIn("homeless-", told["podname"])
         self.assertEqual([(one["type"], one["status"]) for one in told["conditions"]],
                          [("PodScheduled", "False")], told)
-        self.assertIn("PodsDoNotStart", self.kubectl("describe", "appwrapper", "homeless"))
+        self.wait("it is an event too", lambda: "PodsDoNotStart" in self.kubectl(
+            "describe", "appwrapper", "homeless"))
 
 
 class Successor(WithHub):

@@ -142,8 +142,8 @@ class Away(Travel):
         self.wait_state("told", "Completed")
         self.wait_state("fails", "Failed")
         self.wait("one waits", lambda: self.status("stays").get("queuejobstate") == "Backoff")
-        self.wait("its end is told", lambda: "Completed" in self.reasons("told"))
-        self.assertEqual(self.reasons("told"), ["Dispatched", "Completed"])
+        self.wait("its end is told",
+                  lambda: self.reasons("told") == ["Dispatched", "Completed"])
         self.wait("why one waits is told",
                   lambda: self.reasons("stays") == ["InsufficientResources"])
         self.wait("why one failed is told", lambda: "Failed" in self.reasons("fails"))
@@ -215,7 +215,8 @@ class Luggage(Travel):
         self.wait_state("shy", "Running")
         self.assertEqual(self.west("secrets"), {})
         self.assertIn("settings", self.west("configmaps"))
-        self.assertIn("it stays in the hub: namespace", self.story_of("shy"))
+        self.wait("that is told",
+                  lambda: "it stays in the hub: namespace" in self.story_of("shy"))
 
     def test_what_is_there_already_is_left_alone_and_used(self):
         self.label_namespace()
@@ -227,7 +228,7 @@ class Luggage(Travel):
             "stringData": {"word": "theirs"}})
         self.create(wrapper("meets", self.reading("meets")))
         self.wait_state("meets", "Running")
-        self.assertIn("left as it is", self.story_of("meets"))
+        self.wait("that is told", lambda: "left as it is" in self.story_of("meets"))
         self.delete("meets")
         self.wait("it is gone", lambda: not self.here() and not self.west_jobs())
         left = self.west("secrets")["token"]

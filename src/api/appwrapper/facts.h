@@ -75,6 +75,12 @@ struct WrapperFacts {
     return row && row->state == model::JobState::Waiting &&
            row->why == model::EndWhy::StartFailed && !is_made();
   }
+  /// Nothing of the newest attempt is there yet; how the one before it went wrong is all there is
+  /// to say.
+  bool is_tried_again() const {
+    return could_not_be_made() ||
+           (row && row->state == model::JobState::Starting && row->attempt > 1 && !is_made());
+  }
 };
 
 }  // namespace muster::api

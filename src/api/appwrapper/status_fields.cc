@@ -17,6 +17,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view refused = "Refused";
+constexpr std::string_view cannot_be_made = "CannotBeMade";
 
 std::string_view word_of(WrapperWait::Kind kind) {
   switch (kind) {
@@ -40,7 +41,7 @@ bool waits_to_be_made(const WrapperFacts& facts) {
 }
 
 std::string_view word_of(const WrapperFacts& facts) {
-  return waits_to_be_made(facts) ? "CannotBeMade" : word_of(facts.wait->kind);
+  return waits_to_be_made(facts) ? cannot_be_made : word_of(facts.wait->kind);
 }
 
 bool is_waiting(const WrapperFacts& facts) {
@@ -51,7 +52,7 @@ bool is_waiting(const WrapperFacts& facts) {
 
 }  // namespace
 
-json::object muster_fields(const WrapperFacts& facts) {
+json::object muster_fields(const WrapperFacts& facts, const json::object& before) {
   json::object fields;
   if (facts.row) {
     fields["job"] = facts.row->id;
@@ -65,8 +66,16 @@ json::object muster_fields(const WrapperFacts& facts) {
   if (facts.row && facts.ask.content != 0) fields["content"] = content_text(facts.ask.content);
   if (!facts.refusal.empty()) fields["reason"] = refused;
   if (is_waiting(facts)) fields["reason"] = word_of(facts);
+  if (is_made_again(facts, before)) fields["reason"] = cannot_be_made;
   if (!facts.stuck.empty()) fields["reason"] = "CopiesRemain";
   return fields;
+}
+
+bool is_made_again(const WrapperFacts& facts, const json::object& before) {
+  const bool may_be = facts.row && !facts.wait && facts.stuck.empty() && !facts.is_made() &&
+                      (facts.row->state == model::JobState::Waiting ||
+                       facts.row->state == model::JobState::Starting);
+  return may_be && kube::text_at(json::value(before), {"muster", "reason"}) == cannot_be_made;
 }
 
 bool is_refused(const json::object& status) {

@@ -10,8 +10,12 @@
 namespace muster::api {
 
 /// `status.muster`: the job and attempt, what it was made of, its queue, cluster, spec.suspend as
-/// it was followed and, in a word, why it waits.
-boost::json::object muster_fields(const WrapperFacts& facts);
+/// it was followed and, in a word, why it waits. `before` is the status that was written last.
+boost::json::object muster_fields(const WrapperFacts& facts, const boost::json::object& before);
+
+/// The last try could not be made and said why, and the next one is on its way: until its objects
+/// are there, what was said stands.
+bool is_made_again(const WrapperFacts& facts, const boost::json::object& before);
 
 /// Whether it says that Muster could not make a job of it.
 bool is_refused(const boost::json::object& status);

@@ -400,6 +400,34 @@ TEST(StatusV1beta2, OneThatWaitsForADefinitionIsSuspendedAndSaysSo) {
   EXPECT_FALSE(status.contains("resettingCount"));
 }
 
+TEST(Status, WhyOneCannotBeMadeStandsUntilItIs) {
+  for (const bool is_v1beta2 : {false, true}) {
+    SCOPED_TRACE(is_v1beta2);
+    Story story;
+    story.is_v1beta2 = is_v1beta2;
+    story.write();
+    is_not_made(story, 1);
+    story.write();
+    const std::string why = story.facts.row->reason;
+    const auto expect_said = [&](const char* when) {
+      const json::object& status = story.write();
+      EXPECT_EQ(message(status, "Waiting", "CannotBeMade"), why) << when;
+      EXPECT_EQ(text(status.at("muster").as_object(), "reason"), "CannotBeMade") << when;
+    };
+    story.placed(2);
+    expect_said("while it is tried again");
+    is_not_made(story, 2);
+    story.facts.wait.reset();
+    expect_said("before the engine was asked why it waits");
+    story.placed(3);
+    story.made(2);
+    EXPECT_EQ(message(story.write(), "Waiting", "Dispatched"), "It waits no more.");
+    EXPECT_EQ(text(story.status.at("muster").as_object(), "reason"), "");
+    story.placed(4);
+    EXPECT_EQ(text(story.write().at("muster").as_object(), "reason"), "") << "that is over";
+  }
+}
+
 TEST(StatusV1beta2, PhasesFollowTheJob) {
   Story story;
   story.is_v1beta2 = true;

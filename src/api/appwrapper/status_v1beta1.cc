@@ -359,7 +359,9 @@ class Writer {
   }
 
   void put_muster(Stage stage) {
-    status_["muster"] = muster_fields(facts_);
+    const bool is_made_again = api::is_made_again(facts_, status_);
+    status_["muster"] = muster_fields(facts_, status_);
+    if (is_made_again) return;  // and waits for what it waited for
     const bool waits = stage == Stage::Backoff || !facts_.stuck.empty();
     const auto ours = std::find_if(conditions_.begin(), conditions_.end(), [](const auto& one) {
       return text_at(one, {"type"}) == "Waiting";

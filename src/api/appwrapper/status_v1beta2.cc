@@ -116,7 +116,7 @@ class Writer {
     put_health(phase);
     put_waiting(phase);
     status_["conditions"] = std::move(conditions_);
-    status_["muster"] = muster_fields(facts_);
+    status_["muster"] = muster_fields(facts_, status_);
     return std::move(status_);
   }
 
@@ -311,7 +311,7 @@ class Writer {
 
   void put_waiting(Phase phase) {
     const bool waits = phase == Phase::Suspended && facts_.wait;
-    if (!waits && !has("Waiting")) return;
+    if (!waits && (!has("Waiting") || is_made_again(facts_, status_))) return;
     const WaitingWords words = waiting_words(facts_);
     say("Waiting", {waits, words.reason, words.message});
   }

@@ -63,9 +63,9 @@ TEST(Suspension, IsAskedForOnlyWhereItMeansSomething) {
 
 TEST(Suspension, WhatWasFollowedStandsInTheStatus) {
   WrapperFacts facts;
-  EXPECT_FALSE(was_suspended({{"muster", muster_fields(facts)}}));
+  EXPECT_FALSE(was_suspended({{"muster", muster_fields(facts, {})}}));
   facts.ask.is_held = true;
-  EXPECT_TRUE(was_suspended({{"muster", muster_fields(facts)}}));
+  EXPECT_TRUE(was_suspended({{"muster", muster_fields(facts, {})}}));
   EXPECT_FALSE(was_suspended({}));
 }
 
