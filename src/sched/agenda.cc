@@ -550,10 +550,16 @@ void Agenda::each_now_inside(World& world, QueueId guarantor, const Wake& wake) 
   for (const LineId line : found) wake(line);
 }
 
-/// What was started or evicted in this plan may have left more to others.
+/// What was started or evicted in this plan may have left more to others, and may have pushed some
+/// out of their guarantee, whom others may evict now.
 void Agenda::look_inside_guarantees(World& world) {
-  for (const QueueId guarantor : world.guarantees.take_news().grown)
+  const Guarantees::News news = world.guarantees.take_news();
+  for (const QueueId guarantor : news.grown)
     each_now_inside(world, guarantor, [&](LineId line) { retry(world, line); });
+  if (!news.fallen || try_all_ || !gains_.standings_fell(moment(world))) return;
+  mark_candidates(world);
+  looked_ = 0;
+  gains_stale_ = dense_;
 }
 
 /// Those in the way of its quota may have become few enough to go.

@@ -131,6 +131,13 @@ void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
   list_from_all(at);
 }
 
+bool Gains::standings_fell(const Moment& at) {
+  if (standings_moved_) return false;
+  standings_moved_ = true;
+  list_from_all(at);
+  return true;
+}
+
 void Gains::narrow(const Moment& at) {
   list_classes(at);
   std::erase_if(maybe_, [&](ShapeId shape) {

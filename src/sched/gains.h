@@ -34,6 +34,8 @@ class Gains {
              bool fallen);
   /// Nodes that became open in the middle of a plan.
   void add(const Moment& at, const std::vector<NodeId>& nodes);
+  /// Others came to stand lower in the middle of a plan. False if that was known already.
+  bool standings_fell(const Moment& at);
   /// Some of it was used up, or rights have changed: fewer have a chance.
   void narrow(const Moment& at);
   /// It has another first job, or that one is expected to run for another time.
