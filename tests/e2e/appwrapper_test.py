@@ -460,6 +460,22 @@ class Successor(WithHub):
         self.assertIn("requeued 2 times, the most it may be", str(status))
         self.wait("what it wrapped is removed", lambda: not self.names("jobs,pods"))
 
+    def test_a_server_that_is_killed_in_the_pause_knows_how_often_it_was_tried(self):
+        self.create(self.annotated("bad", job("bad", "false"), retryLimit="2",
+                                   retryPausePeriodDuration="4s"))
+        for count in (1, 2):
+            self.wait(f"reset {count} pauses", lambda one=count: (
+                self.status("bad").get("phase"), self.status("bad").get("resettingCount")) == (
+                    "Resetting", one))
+            self.server.kill()
+            self.assertEqual(self.names("jobs"), [], "nothing of it is out")
+            self.server.start()
+        self.wait_phase("bad", "Failed")
+        status = self.status("bad")
+        self.assertEqual(status["resettingCount"], 2)
+        self.assertIn("requeued 2 times, the most it may be", str(status))
+        self.assertEqual(self.server.job(status["muster"]["job"])["attempt"], 3)
+
     def test_of_its_spec_nothing_changes_but_suspend_and_what_others_add(self):
         made = components("fixed", job("fixed", "sleep", pods=1, cpu="1000"), job("other"))
         made["spec"]["components"][0]["podSets"] = [
