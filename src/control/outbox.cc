@@ -111,10 +111,11 @@ std::vector<ports::Action> Outbox::take_due(const sched::World& world, Time now)
       entry.verb = Verb::Delete;
       entry.tries = 0;
     }
-    ports::Action action{entry.verb, attempt, entry.cluster, {}};
+    ports::Action action{entry.verb, attempt, entry.cluster, {}, 0};
     if (entry.verb == Verb::Create) {
       const sched::Job& job = world.job(world.find_job(attempt.job));
       action.pods = places(world, *job.active);
+      action.requeues = job.requeues;
     }
     actions.push_back(std::move(action));
     ++entry.tries;

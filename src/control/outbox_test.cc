@@ -86,6 +86,23 @@ TEST_F(OutboxTest, ACreateCarriesTheWholePlacement) {
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].cluster, "c1");
   EXPECT_EQ(actions[0].pods, (std::vector<model::PodPlace>{{0, "n1", "", 0, 0}}));
+  EXPECT_EQ(actions[0].requeues, 0u);
+}
+
+TEST_F(OutboxTest, ACreateSaysHowOftenTheJobWasRequeuedWhateverEndedItSince) {
+  submit("a");
+  place("a");
+  apply(model::StartFailed{"a", 1, Time{0}, "too few pods", 1});
+  place("a", 2);
+  apply(model::StartFailed{"a", 2, Time{0}, "a kind is missing", 0});
+  place("a", 3);
+  apply(model::Gone{"a", 3});
+  place("a", 4);
+  outbox.rebuild(world, Time{0});
+  const auto actions = outbox.take_due(world, Time{0});
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].attempt.number, 4u);
+  EXPECT_EQ(actions[0].requeues, 1u);
 }
 
 TEST_F(OutboxTest, AStoppedOrCancelledJobIsDeletedUntilItIsGone) {

@@ -152,6 +152,7 @@ struct BookJob {
   JobState state = JobState::Waiting;
   std::uint32_t attempt = 0;
   std::uint32_t failures = 0;
+  std::uint32_t requeues = 0;
   bool ran = false;
   bool not_yet = false;  // a timer will let it join its line
   bool doomed = false;   // a job it depends on failed

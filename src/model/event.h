@@ -123,6 +123,8 @@ struct StartFailed {
   std::uint32_t attempt = 0;
   Time not_before;
   std::string reason{};  // for people
+  /// How often the job was requeued so far in a way that its own limit counts; 0: as before.
+  std::uint32_t requeues = 0;
 };
 /// A stopped attempt's pods are gone.
 struct Gone {

@@ -40,6 +40,7 @@ struct Action {
   Attempt attempt;
   std::string cluster;
   std::vector<model::PodPlace> pods;  // of a create: the whole gang
+  std::uint32_t requeues = 0;  // of a create: the newest that a StartFailed of the job has said
 };
 
 /// What the loop believes about an attempt when it asks for a relist.

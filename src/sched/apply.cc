@@ -283,7 +283,9 @@ class Applier {
   bool operator()(const model::StartFailed& e) {
     const JobSlot slot = w_.find_job(e.job);
     if (!is_current(slot, e.attempt)) return orphan_gone(slot, e.attempt);
-    if (w_.job(slot).active->stopping) return operator()(model::Gone{e.job, e.attempt});
+    Job& job = w_.job(slot);
+    job.requeues = std::max(job.requeues, e.requeues);
+    if (job.active->stopping) return operator()(model::Gone{e.job, e.attempt});
     back_to_queue(slot, e.not_before);
     return true;
   }

@@ -253,6 +253,7 @@ Status BookReader::take(BookJob& j) {
   job.run_limit = line.run_limit;
   job.attempt = j.attempt;
   job.failures = j.failures;
+  job.requeues = j.requeues;
   job.ran = j.ran;
   job.state = j.state;
   job.user = world_.histories_[j.history].user;

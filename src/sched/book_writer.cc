@@ -270,6 +270,7 @@ std::optional<BookRecord> BookWriter::job() {
   j.state = job.state;
   j.attempt = job.attempt;
   j.failures = job.failures;
+  j.requeues = job.requeues;
   j.ran = job.ran;
   j.not_yet = !world_.eligible_at.empty() && world_.eligible_at.contains({job.eligible_at, slot});
   j.doomed = !world_.doomed.empty() && world_.doomed.contains(slot);

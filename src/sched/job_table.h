@@ -54,7 +54,8 @@ struct Job {
   int priority = 0;
   std::uint32_t attempt = 0;  // of the newest placement; 0: never placed
   std::uint32_t failures = 0;
-  bool ran = false;  // started at least once: its deadline is met
+  std::uint32_t requeues = 0;  // as its cluster counted them: see model::StartFailed
+  bool ran = false;            // started at least once: its deadline is met
   model::JobState state = model::JobState::Waiting;
   LineId line;  // while it stands in one
   TextId user;

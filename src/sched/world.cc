@@ -30,6 +30,7 @@ Job copy_of(const Job& job) {
   copy.priority = job.priority;
   copy.attempt = job.attempt;
   copy.failures = job.failures;
+  copy.requeues = job.requeues;
   copy.ran = job.ran;
   copy.state = job.state;
   copy.line = job.line;

@@ -60,6 +60,7 @@ std::uint64_t hash_of(const World& world, const Job& job,
   for (const QueueId extra : job.extra_queues) h.add(queues[extra.index()]);
   for (const std::string& id : job.depends_on) h.add(id);
   if (job.active) h.add(hash_of(world, *job.active));
+  if (job.requeues > 0) h.add(job.requeues);  // snapshots from before it was counted have the rest
   return h.value();
 }
 

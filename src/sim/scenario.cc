@@ -363,9 +363,10 @@ Result<std::string> Scenario::job_verb(Args& args) {
 Result<std::string> Scenario::start_failed(Args& args) {
   const std::string id = args.word();
   const Duration pause = args.duration("pause", Duration{0});
+  const auto requeues = static_cast<std::uint32_t>(args.number("requeues", 0, 0, 1000));
   const sched::JobSlot slot = world_.find_job(id);
   const std::uint32_t attempt = slot.is_none() ? 0 : world_.job(slot).attempt;
-  return apply_known(args, id, model::StartFailed{id, attempt, now_ + pause});
+  return apply_known(args, id, model::StartFailed{id, attempt, now_ + pause, "", requeues});
 }
 
 Result<std::string> Scenario::priority(Args& args) {

@@ -51,6 +51,7 @@ template <typename A>
 void fields(A& a, StartFailed& e) {
   a(e.job, e.attempt, e.not_before);
   if (a.version >= 2) a(e.reason);
+  if (a.version >= 3) a(e.requeues);
 }
 template <typename A>
 void fields(A& a, ClusterHealth& e) {
@@ -133,7 +134,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, GivenUp>) return {17, 1, "GivenUp"};
   if constexpr (std::same_as<E, Started>) return {18, 1, "Started"};
   if constexpr (std::same_as<E, Finished>) return {19, 2, "Finished"};
-  if constexpr (std::same_as<E, StartFailed>) return {20, 2, "StartFailed"};
+  if constexpr (std::same_as<E, StartFailed>) return {20, 3, "StartFailed"};
   if constexpr (std::same_as<E, Gone>) return {21, 1, "Gone"};
   if constexpr (std::same_as<E, Checkpointed>) return {22, 1, "Checkpointed"};
   if constexpr (std::same_as<E, ClusterHealth>) return {23, 1, "ClusterHealth"};

@@ -16,7 +16,8 @@ struct Golden {
 };
 constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First},
                               {"tests/store/journal_v2.golden", Fields::Second},
-                              {"tests/store/journal_v3.golden", Fields::Third}};
+                              {"tests/store/journal_v3.golden", Fields::Third},
+                              {"tests/store/journal_v4.golden", Fields::Fourth}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;

@@ -100,16 +100,20 @@ class Defects(WithHub):
             "timeInSeconds": 1, "growthType": "none", "pauseTimeInSeconds": 1, **requeuing}})
 
     def test_e_the_most_requeuings_are_the_most_also_over_a_restart_n(self):
-        def is_out_again():
+        def stands(requeues, state):
             status = self.status("lame")
-            return (status.get("numberOfRequeueings") == 1
-                    and status.get("queuejobstate") == "Dispatched")
-        # The count goes along with what is out: a server that is killed in a pause forgets it.
-        self.create(self.lame("lame", maxNumRequeuings=2, timeInSeconds=4))
-        self.wait("it was requeued", is_out_again)
-        self.server.kill()
-        self.server.start()
+            return (status.get("numberOfRequeueings") == requeues
+                    and status.get("queuejobstate") == state)
+        # Killed in the pause between two tries, when nothing of it is out; and while it is out.
+        self.create(self.lame("lame", maxNumRequeuings=2, timeInSeconds=4, pauseTimeInSeconds=5))
+        for state in ("Backoff", "Dispatched"):
+            self.wait(f"it was requeued once, and is {state}", lambda one=state: stands(1, one))
+            self.server.kill()
+            if state == "Backoff":
+                self.assertEqual(self.names("jobs"), [])
+            self.server.start()
         self.wait_state("lame", "Deleted")
+        self.assertEqual(self.server.job(self.status("lame")["muster"]["job"])["attempt"], 3)
         self.assertEqual(self.status("lame")["numberOfRequeueings"], 2)
         self.assertIn(("Deleted", "MaxNumRequeuingsReached"), self.conditions("lame"))
         self.wait("nothing is left", lambda: not self.names("jobs,pods"))

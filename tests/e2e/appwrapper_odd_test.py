@@ -116,8 +116,8 @@ class Odd(WithHub):
         self.server.terminate()  # who starts again reads it again too
         self.kubectl("delete", "appwrapper", "old", "--cascade=foreground")
         self.server.start()
-        self.kubectl("patch", "appwrapper", "new", "--type=json", "-p", json.dumps([
-            {"op": "remove", "path": "/spec/components/0/template/metadata/namespace"}]))
+        self.kubectl("replace", "--force", "-f", "-", stdin=json.dumps(
+            components("new", job("elsewhere", "sleep"))))  # its spec cannot be changed
         self.wait("it runs", lambda: self.status("new").get("phase") == "Running")
 
     def test_an_unknown_kind_is_refused_where_it_is_not_allowed(self):

@@ -460,6 +460,55 @@ class Successor(WithHub):
         self.assertIn("requeued 2 times, the most it may be", str(status))
         self.wait("what it wrapped is removed", lambda: not self.names("jobs,pods"))
 
+    def test_a_server_that_is_killed_in_the_pause_knows_how_often_it_was_tried(self):
+        self.create(self.annotated("bad", job("bad", "false"), retryLimit="2",
+                                   retryPausePeriodDuration="4s"))
+        for count in (1, 2):
+            self.wait(f"reset {count} pauses", lambda one=count: (
+                self.status("bad").get("phase"), self.status("bad").get("resettingCount")) == (
+                    "Resetting", one))
+            self.server.kill()
+            self.assertEqual(self.names("jobs"), [], "nothing of it is out")
+            self.server.start()
+        self.wait_phase("bad", "Failed")
+        status = self.status("bad")
+        self.assertEqual(status["resettingCount"], 2)
+        self.assertIn("requeued 2 times, the most it may be", str(status))
+        self.assertEqual(self.server.job(status["muster"]["job"])["attempt"], 3)
+
+    def test_of_its_spec_nothing_changes_but_suspend_and_what_others_add(self):
+        made = components("fixed", job("fixed", "sleep", pods=1, cpu="1000"), job("other"))
+        made["spec"]["components"][0]["podSets"] = [
+            {"path": "template.spec.template", "replicas": 1}]
+        self.create(made, wrapper("free", job("free", "sleep", pods=1, cpu="1000")))
+        self.wait_phase("fixed", "Suspended")
+
+        def patched(name, code, *path, version="v1beta2", **operation):
+            return self.kubectl(
+                "patch", f"appwrappers.{version}.workload.codeflare.dev", name, "--type=json",
+                "-p", json.dumps([{"op": "add", "path": "/spec/" + "/".join(path), **operation}]),
+                code=code)
+        first = ("components", "0")
+        for version in ("v1beta1", "v1beta2"):  # whichever of the two is asked
+            for field, path, operation in (
+                    ("template", (*first, "template", "spec", "parallelism"), {"value": 2}),
+                    ("template", (*first, "template", "metadata", "labels"), {"value": {"a": "b"}}),
+                    ("template", ("components", "1"), {"op": "remove"}),
+                    ("podSets", (*first, "podSets", "0", "replicas"), {"value": 2}),
+                    ("managedBy", ("managedBy",), {"value": "example.com/other"})):
+                self.assertIn(f"{field}: attempt to change immutable field", patched(
+                    "fixed", 1, *path, version=version, **operation))
+        patched("fixed", 0, *first, "annotations", value={"a": "b"})
+        patched("fixed", 0, *first, "podSetInfos", value=[{"labels": {"a": "b"}}])
+        patched("fixed", 0, "suspend", value=True)
+        item = ("resources", "GenericItems", "0", "generictemplate", "spec", "parallelism")
+        for version, pods in (("v1beta1", 2), ("v1beta2", 3)):
+            patched("free", 0, *item, version=version, value=pods)
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-",
+                     stdin=json.dumps(made))
+        self.assertEqual(self.get("fixed")["spec"]["components"][0]["template"],
+                         made["spec"]["components"][0]["template"])
+
     def test_a_terminal_exit_code_is_not_tried_again(self):
         self.create(
             self.annotated("bad", job("bad", "false"), terminalExitCodes="1,7"),

@@ -258,7 +258,7 @@ class Writer {
     }
     const std::string_view verb = pick(verbs);
     std::string line = fmt::format("{} {}", verb, job);
-    if (verb == "start-failed" && chance(60)) line += " pause=1m";
+    if (verb == "start-failed" && chance(60)) line += " pause=1m requeues=2";
     if (verb == "hold" && chance(60)) line += " stop";
     add(line);
   }

@@ -60,6 +60,7 @@ void AttemptBook::adopt(const ports::Attempt& attempt, Time now) {
   const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
   at->second.stage = Stage::Made;
+  at->second.is_found = true;
   at->second.short_since = now;
   at->second.at = now + options_.ready_within;
 }
@@ -157,6 +158,9 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     return;
   }
   entry.trouble = state.reason;
+  const bool is_leaving = state.phase == GangPhase::Withdrawn ||
+                          (state.phase == GangPhase::Disrupted && state.is_missing);
+  entry.was_leaving |= entry.is_found && !entry.was_seen && is_leaving;
   if (!look_at_care(entry, state, now)) return;
   look_at_failed_pods(attempt, entry, state, now);
   entry.was_seen |= state.phase != GangPhase::Absent;
@@ -181,6 +185,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     case GangPhase::Failed:
       return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
+      if (entry.was_leaving) return finish(attempt, entry, taken_back_before(attempt, entry, now));
       return finish(attempt, entry,
                     state.is_missing ? lost(attempt, entry, state.reason, now)
                                      : start_failed(attempt, entry, state.reason, now));
@@ -278,6 +283,21 @@ model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& e
   return start_failed(attempt, entry, reason, now);
 }
 
+/// Which counts where such an end mostly does: the reason is lost with that server.
+model::EventBody AttemptBook::taken_back_before(const ports::Attempt& attempt, Entry& entry,
+                                                Time now) const {
+  const std::string reason = "it was being taken back when the server stopped";
+  if (!entry.care.has_limit() && !entry.care.care.requeues_failures)
+    return start_failed(attempt, entry, reason, now);
+  if (!entry.care.may_be_requeued()) {
+    return model::Finished{attempt.job, attempt.number, false, 1,
+                           fmt::format("{}; it was requeued {} times, the most it may be", reason,
+                                       entry.care.requeues)};
+  }
+  entry.requeues = entry.care.requeues + 1;
+  return start_failed(attempt, entry, reason, now);
+}
+
 void AttemptBook::pass(Time now) {
   std::vector<ports::Attempt> due;
   for (auto at = due_.begin(); at != due_.end() && at->first <= now; ++at) {
@@ -287,7 +307,7 @@ void AttemptBook::pass(Time now) {
     const auto at = entries_.find(attempt);
     Change change(*this, at);
     Entry& entry = at->second;
-    if (entry.stage == Stage::Over && now - entry.at >= kept_for(entry)) {
+    if (entry.stage == Stage::Over && now - entry.at >= options_.keep_outcomes) {
       change.forget();
     } else {
       pass_one(attempt, entry, now);
@@ -299,7 +319,10 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   if (entry.stage == Stage::Made && entry.verdict) {
     finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
-    finish(attempt, entry, lost(attempt, entry, "its objects were deleted by somebody else", now));
+    finish(attempt, entry,
+           entry.was_leaving
+               ? taken_back_before(attempt, entry, now)
+               : lost(attempt, entry, "its objects were deleted by somebody else", now));
   } else if (entry.stage == Stage::Made && now >= entry.fails_at) {
     entry.ailment = ports::Ailment::FailedPods;
     entry.verdict = entry.failure;
@@ -336,7 +359,7 @@ Time AttemptBook::due_of(const Entry& entry) const {
     case Stage::Confirming:
       return entry.is_asking ? Time::never() : entry.at;
     case Stage::Over:
-      return entry.at + (entry.is_back ? cache_lag : kept_for(entry));
+      return entry.at + (entry.is_back ? cache_lag : options_.keep_outcomes);
     case Stage::Making:
     case Stage::Removing:
       break;
@@ -367,10 +390,6 @@ void AttemptBook::count(Entries::iterator at, bool is_forgotten) {
   if (is_movable) movable_.try_emplace(attempt, entry.care.care.leaves);
   if (!is_movable) movable_.erase(attempt);
   if (is_forgotten) entries_.erase(at);
-}
-
-Duration AttemptBook::kept_for(const Entry& entry) const {
-  return entry.requeues > 0 ? options_.keep_requeues : options_.keep_outcomes;
 }
 
 std::set<ports::Attempt> AttemptBook::alive() const {
@@ -474,22 +493,18 @@ const AttemptBook::Entry* AttemptBook::entry_before(const ports::Attempt& attemp
   return last.job == attempt.job ? &entry : nullptr;
 }
 
-int AttemptBook::requeues_before(const ports::Attempt& attempt) const {
-  const Entry* last = entry_before(attempt);
-  return last == nullptr ? 0 : last->requeues;
-}
-
 model::StartFailed AttemptBook::start_failed(const ports::Attempt& attempt, Entry& entry,
                                              std::string reason, Time now) const {
   const Entry* last = entry_before(attempt);
   const bool did_start = entry.care.has_limit() ? entry.was_ready : entry.has_started;
   entry.failed_starts = did_start ? 0 : (last == nullptr ? 0 : last->failed_starts) + 1;
+  const auto requeues = static_cast<std::uint32_t>(entry.requeues);
   if (const auto& own = entry.care.care.requeue_pause)
-    return {attempt.job, attempt.number, now + *own, std::move(reason)};
+    return {attempt.job, attempt.number, now + *own, std::move(reason), requeues};
   Duration pause = options_.start_retry_pause;
   for (int i = 1; i < entry.failed_starts && pause < options_.start_retry_most; ++i)
     pause = std::min(Duration{pause.ms * 2}, options_.start_retry_most);
-  return {attempt.job, attempt.number, now + pause, std::move(reason)};
+  return {attempt.job, attempt.number, now + pause, std::move(reason), requeues};
 }
 
 }  // namespace muster::clusters

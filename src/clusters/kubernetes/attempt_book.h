@@ -57,7 +57,6 @@ struct BookOptions {
   Duration end_within = seconds(10);         // from a failure until all Jobs say they ended
   Duration keep_ended = minutes(2);          // objects of a gang that ended by itself
   Duration keep_outcomes = hours(1);
-  Duration keep_requeues = hours(24 * 7);  // outcomes of those whose requeues are counted
   /// How long a delete is waited for after the objects went with their owner: whoever deleted that
   /// one is about to say so here too.
   Duration owner_patience = seconds(30);
@@ -97,8 +96,6 @@ class AttemptBook {
 
   std::vector<BookCommand> take() { return std::exchange(commands_, {}); }
   bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
-  /// How often the job was requeued before, as far as is known here.
-  int requeues_before(const ports::Attempt& attempt) const;
   /// All its objects are there, or were when it ended.
   bool is_made(const ports::Attempt& attempt) const;
   /// What was wrong with it, once it is taken back or has failed.
@@ -131,6 +128,8 @@ class AttemptBook {
     bool has_started = false;
     bool was_seen = false;                    // of Made: at least one of its objects
     bool was_whole = false;                   // all of them at once
+    bool is_found = false;                    // an earlier server made it
+    bool was_leaving = false;                 // and its objects were being deleted then
     bool is_said = false;                     // the outcome
     bool is_back = false;                     // of Over: something of it is seen again
     bool is_asking = false;                   // of Confirming: the question is under way
@@ -151,7 +150,7 @@ class AttemptBook {
     std::int64_t needed_pods = 0;
     std::int64_t ready_pods = 0;
     std::int64_t succeeded_pods = 0;
-    int requeues = 0;                             // of the job here, with this one
+    int requeues = 0;                             // of the job, with this one
     Time short_since;                             // of is_short
     bool has_all_pods = false;                    // ready or not
     std::optional<model::Finished> failure = {};  // pods have failed, which is borne until
@@ -200,7 +199,8 @@ class AttemptBook {
   model::EventBody lost(const ports::Attempt& attempt, Entry& entry, std::string reason,
                         Time now) const;
   model::EventBody taken_back(const ports::Attempt& attempt, Entry& entry, Time now) const;
-  Duration kept_for(const Entry& entry) const;
+  /// What an earlier server was about when it stopped: it took the attempt back.
+  model::EventBody taken_back_before(const ports::Attempt& attempt, Entry& entry, Time now) const;
   /// Of the attempt before it of the same job; null: it is not known here.
   const Entry* entry_before(const ports::Attempt& attempt) const;
   model::StartFailed start_failed(const ports::Attempt& attempt, Entry& entry, std::string reason,

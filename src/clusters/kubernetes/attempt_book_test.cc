@@ -33,16 +33,23 @@ struct Story {
                     .look_again = seconds(2),
                     .keep_outcomes = hours(1)}};
   Time now{0};
+  std::uint32_t requeues = 0;  // as the last outcome said
 
   std::vector<std::string> next_steps() {
     std::vector<std::string> found;
     for (const BookCommand& command : book.take()) {
+      note_requeues(command);
       if (std::holds_alternative<MakeObjects>(command)) found.emplace_back("make");
       if (std::holds_alternative<RemoveObjects>(command)) found.emplace_back("remove");
       if (std::holds_alternative<ConfirmGone>(command)) found.emplace_back("confirm");
       if (const auto* said = std::get_if<SayEvent>(&command)) found.push_back(words(said->body));
     }
     return found;
+  }
+  void note_requeues(const BookCommand& command) {
+    const auto* said = std::get_if<SayEvent>(&command);
+    const auto* failed = said == nullptr ? nullptr : std::get_if<model::StartFailed>(&said->body);
+    if (failed != nullptr) requeues = failed->requeues;
   }
   /// All Jobs ended by themselves.
   void see_end(GangPhase phase, int code = 0, const std::string& reason = "") {
@@ -388,7 +395,7 @@ struct CaredFor : Story {
 
   ports::Attempt it() const { return {"a", attempt}; }
   void make_next() {
-    care.requeues = book.requeues_before(it());
+    care.requeues = static_cast<int>(requeues);
     book.create(it(), now);
     book.look_after(it(), care);
     book.made(it(), Making::Done, "", now);
@@ -505,28 +512,57 @@ TEST(AttemptCare, WhatFailedIsRemovedAndTriedAgainAfterItsPauseUntilTheLimit) {
   EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
 }
 
-TEST(AttemptCare, RequeuesAreRememberedOverOtherEndsAndByWhatIsFound) {
+TEST(AttemptCare, RequeuesAreToldWithTheOutcomeAndReadFromWhatIsFound) {
   CaredFor story;
   story.care.care = {.starts_when_made = true, .ready_pods = 3, .ready_within = seconds(60)};
   story.make_next();
   story.pass_at(Time{60'000});
   story.end_this();
-  EXPECT_EQ(story.book.requeues_before({"a", 2}), 1);
+  EXPECT_EQ(story.requeues, 1U);
   story.attempt = 2;
   story.make_next();
-  story.book.remove(story.it(), story.now);  // preempted
+  story.pass_at(story.now + seconds(60));
   story.end_this();
-  EXPECT_EQ(story.book.requeues_before({"a", 3}), 1);
-  story.pass_at(story.now + hours(2));
-  EXPECT_EQ(story.book.requeues_before({"a", 3}), 1) << "outcomes are forgotten earlier";
+  EXPECT_EQ(story.requeues, 2U);
 
   CaredFor found;
   found.care = story.care;
   found.care.requeues = 4;
   found.book.adopt(found.it(), found.now);
   found.see_ready(0);
-  EXPECT_EQ(found.book.requeues_before({"a", 2}), 4);
   EXPECT_THAT(found.next_steps(), ElementsAre("started"));
+  found.pass_at(Time{60'000});
+  found.next_steps();
+  found.end_this();
+  EXPECT_EQ(found.requeues, 5U);
+}
+
+TEST(AttemptCare, OneThatAnEarlierServerWasTakingBackIsRequeuedAndThatCounts) {
+  for (const bool is_withdrawn : {false, true}) {
+    CaredFor story;
+    story.care.care = {.starts_when_made = true,
+                       .ready_within = seconds(300),
+                       .requeues_most = 2,
+                       .requeue_pause = seconds(90),
+                       .requeues_failures = true,
+                       .missing_fails = true};
+    story.care.requeues = 1;
+    GangState leaving = story.state(0, is_withdrawn ? GangPhase::Withdrawn : GangPhase::Disrupted);
+    leaving.is_missing = !is_withdrawn;
+    story.book.adopt(story.it(), story.now);
+    story.book.seen(story.it(), leaving, story.now);
+    if (is_withdrawn) {
+      EXPECT_THAT(story.next_steps(), IsEmpty()) << "its owner may be going, and says so";
+      story.pass_at(Time{30'000});
+    }
+    EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+    EXPECT_THAT(story.end_this(),
+                ElementsAre("confirm",
+                            fmt::format("start failed until {}: it was being taken back when the "
+                                        "server stopped",
+                                        is_withdrawn ? 120'000 : 90'000)));
+    EXPECT_EQ(story.requeues, 2U);
+  }
 }
 
 TEST(AttemptCare, WhatIsToBeKeptStaysWhenItHasEndedAndGoesWhenAskedTo) {
@@ -645,7 +681,7 @@ TEST(AttemptCare, PodsThatFailedAreBorneForAWhile) {
   EXPECT_THAT(story.end_this(),
               ElementsAre("confirm",
                           "start failed until 350000: 1 of its pods failed; pod p: exit code 3"));
-  EXPECT_EQ(story.book.requeues_before({"a", 2}), 1);
+  EXPECT_EQ(story.requeues, 1U);
 
   see_failed(final, 7);
   final.pass_at(Time{260'000});
@@ -694,7 +730,7 @@ TEST(AttemptCare, ItLeavesNodesThatAreNoPlaceForItWithoutLosingATry) {
   EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::SickNode);
   EXPECT_THAT(story.end_this(),
               ElementsAre("confirm", "start failed until 90000: on sick nodes: n1"));
-  EXPECT_EQ(story.book.requeues_before({"a", 2}), 0);
+  EXPECT_EQ(story.requeues, 0U);
   story.book.leave_nodes(story.it(), "again", story.now);
   EXPECT_THAT(story.next_steps(), IsEmpty());
 }

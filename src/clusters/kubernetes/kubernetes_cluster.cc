@@ -619,7 +619,7 @@ Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,
                                                     const ObjectOptions& options) {
   auto listed = listed_objects(action, command, options);
   if (!listed) return listed;
-  put_requeues(listed->root, book_.requeues_before(action.attempt));
+  put_requeues(listed->root, static_cast<int>(action.requeues));
   const AttemptCare care = root_sight_of(listed->root).care;
   book_.look_after(action.attempt, care);
   if (care.has_hub) teller_.follow(action.attempt);

@@ -178,8 +178,20 @@ struct LaterParts {
   }
 };
 
-/// Those that came with the third golden journal.
+/// Those that came with the fourth golden journal.
 struct NewestParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.requeues; }) {
+      return std::tie(e.requeues);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
+/// Those that came with the third.
+struct ThirdParts {
   template <typename E>
   static auto of(E& e) {
     if constexpr (requires { e.stops; }) {
@@ -192,7 +204,7 @@ struct NewestParts {
 
 template <typename E>
 auto all_parts_of(E& e) {
-  return std::tuple_cat(Parts::of(e), LaterParts::of(e), NewestParts::of(e));
+  return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), NewestParts::of(e));
 }
 
 bool equal(const JobSpec& a, const JobSpec& b) {
@@ -241,7 +253,8 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
       [&](auto& body) {
         std::apply(fill, Parts::of(body));
         if (fields != Fields::First) std::apply(fill, LaterParts::of(body));
-        if (fields == Fields::Third) std::apply(fill, NewestParts::of(body));
+        if (fields >= Fields::Third) std::apply(fill, ThirdParts::of(body));
+        if (fields >= Fields::Fourth) std::apply(fill, NewestParts::of(body));
       },
       event.body);
   return event;

@@ -151,4 +151,10 @@ std::vector<BookRecord> sample_books_v2() {
   return {job, BookOrphan{3, 1, sample_active()}};
 }
 
+std::vector<BookRecord> sample_books_v3() {
+  BookJob job = sample_job();
+  job.requeues = 5;
+  return {job};
+}
+
 }  // namespace muster::store

@@ -1,5 +1,5 @@
 // Records of every kind with something in every field, for tests of their bytes. What is written
-// here is in tests/store/books_v1.golden and books_v2.golden: new fields go into new records.
+// here is in tests/store/books_v1.golden and the later ones: new fields go into new records.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,7 @@ namespace muster::store {
 std::vector<model::BookRecord> sample_books();
 /// With what came with version 2.
 std::vector<model::BookRecord> sample_books_v2();
+/// With what came with version 3 of a job.
+std::vector<model::BookRecord> sample_books_v3();
 
 }  // namespace muster::store
