@@ -252,7 +252,10 @@ std::vector<ports::Expected> Loop::expected(const std::string& cluster) const {
   if (id.is_none()) return attempts;
   for (const sched::JobSlot slot : world_.active_in(id)) {
     const sched::Job& job = world_.job(slot);
-    attempts.push_back({{job.id, job.attempt}, job.state == model::JobState::Running});
+    attempts.push_back({{job.id, job.attempt},
+                        job.state == model::JobState::Running,
+                        false,
+                        sched::places_of(world_, *job.active)});
   }
   for (const sched::Orphan& orphan : world_.orphans()) {
     if (orphan.active.cluster == id)

@@ -8,17 +8,6 @@ namespace {
 using ports::Attempt;
 using ports::Verb;
 
-std::vector<model::PodPlace> places(const sched::World& world, const sched::Active& active) {
-  std::vector<model::PodPlace> pods;
-  pods.reserve(active.pods.size());
-  for (const sched::PodOn& pod : active.pods) {
-    const model::NodeSpec& node = world.fleet.node(pod.node).spec;
-    pods.push_back(
-        {pod.set, node.name, pod.devices != 0 ? node.gpu_type : "", pod.devices, pod.each});
-  }
-  return pods;
-}
-
 bool unreachable(const sched::World& world, const std::string& cluster) {
   const sched::ClusterId id = world.fleet.find_cluster(cluster);
   return id.is_none() || world.fleet.cluster(id).health == model::Health::Unreachable;
@@ -114,7 +103,7 @@ std::vector<ports::Action> Outbox::take_due(const sched::World& world, Time now)
     ports::Action action{entry.verb, attempt, entry.cluster, {}, 0};
     if (entry.verb == Verb::Create) {
       const sched::Job& job = world.job(world.find_job(attempt.job));
-      action.pods = places(world, *job.active);
+      action.pods = sched::places_of(world, *job.active);
       action.requeues = job.requeues;
     }
     actions.push_back(std::move(action));

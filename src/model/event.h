@@ -131,6 +131,13 @@ struct Gone {
   std::string job;
   std::uint32_t attempt = 0;
 };
+/// Where the pods of an attempt are, when that is not where they were planned: the whole gang as it
+/// stands now. Of `devices` only the number counts: nobody says which of them a pod got.
+struct PodsBound {
+  std::string job;
+  std::uint32_t attempt = 0;
+  std::vector<PodPlace> pods;
+};
 struct Checkpointed {
   std::string job;
 };
@@ -176,7 +183,7 @@ using AnyEvent =
                  QueueSet, QueueRemoved, PoolSet, FleetPoolSet, ClusterSet, ClusterLeft, Placed,
                  Stopped, Reserved, ReservationDropped, GivenUp, Started, Finished, StartFailed,
                  Gone, Checkpointed, ClusterHealth, NodeSeen, NodeGone, ForeignPodSeen,
-                 ForeignPodGone, Ticked, FinishedForgotten>;
+                 ForeignPodGone, Ticked, FinishedForgotten, PodsBound>;
 
 /// The variant, copied, moved and destroyed by event.cc alone: every file that holds events would
 /// make these for itself, which is slow to compile.

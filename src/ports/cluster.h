@@ -1,5 +1,6 @@
 // A cluster as the control loop sees it: it takes actions and what comes of them returns as events
-// through the inbox (Started, Finished, StartFailed, Gone; NodeSeen, NodeGone; ClusterHealth).
+// through the inbox (Started, Finished, StartFailed, Gone, PodsBound; NodeSeen, NodeGone;
+// ClusterHealth).
 // There are no replies: an action without an outcome is handed over again.
 //
 // What a create runs is not in the action: a kind of cluster asks ports::Payloads for it.
@@ -11,6 +12,9 @@
 //   makes nothing.
 // - Gone, StartFailed and Finished are said only when no pod of the attempt runs any more, and are
 //   final: the attempt never comes back, whatever create is still on its way.
+// - PodsBound is said only when pods are not where the create, or the relist, had them; once for
+// all
+//   of them if they are bound together.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
 // Thread contract: apply, expect and relist are called from the loop's thread; problem and identity
@@ -50,6 +54,7 @@ struct Expected {
   /// It was left behind when the cluster was lost and another attempt took its place: removed,
   /// before anything new is made.
   bool is_orphan = false;
+  std::vector<model::PodPlace> pods = {};  // where it is in the books; none of an orphan
 };
 
 class Cluster {

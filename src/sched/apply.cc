@@ -303,6 +303,19 @@ class Applier {
     }
     return true;
   }
+  bool operator()(const model::PodsBound& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt) || !w_.bind(slot, e.pods, at_, policy_)) return false;
+    // Whoever has one of these nodes reserved counted on room that is not there.
+    for (const PodOn& pod : w_.job(slot).active->pods) {
+      const ReservationId kept = w_.fleet.node(pod.node).reserved;
+      if (kept.is_none() || w_.reservation(kept).preempting) continue;
+      const JobSlot waiting = w_.reservation(kept).job;
+      give_reservation_back(waiting);
+      if (!w_.job(waiting).line.is_none()) w_.changes.again.push_back(w_.job(waiting).line);
+    }
+    return true;
+  }
   bool operator()(const model::Checkpointed& e) {
     const JobSlot slot = w_.find_job(e.job);
     if (slot.is_none() || !w_.job(slot).active || w_.job(slot).active->checkpoint_at >= at_)

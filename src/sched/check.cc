@@ -82,6 +82,7 @@ Free free_of(const World& world, const Node& node) {
         device = static_cast<std::uint16_t>(device - std::min(device, on.each));
     }
   }
+  take_loose(loose_shares(node), free.devices, gpus);
   if (!world.fleet.rules().has(Rule::ForeignPods)) return free;
   for (const auto& [uid, pod] : node.foreign) {
     take(free, pod.requests);

@@ -28,6 +28,11 @@ std::uint64_t kind_hash(const Profile& p) {
   return hash.value();
 }
 
+/// Devices of a pod that its node does not have.
+std::uint32_t loose_devices(const Node& node, const PodOn& on) {
+  return node.seen ? on.devices >> node.spec.gpu_count : 0;
+}
+
 /// A node that joins (sign +1) or leaves (-1) what is free in its cluster.
 void count_idle(Cluster& cluster, const Profile& profile, std::int64_t gpu_milli, std::int64_t cpu,
                 int sign) {
@@ -38,6 +43,15 @@ void count_idle(Cluster& cluster, const Profile& profile, std::int64_t gpu_milli
 }
 
 }  // namespace
+
+std::vector<LooseShare> loose_shares(const Node& node) {
+  std::vector<LooseShare> shares;
+  for (const PodOn& on : node.pods) {
+    const std::uint32_t loose = loose_devices(node, on);
+    if (loose != 0) shares.push_back({on.each, __builtin_popcount(loose)});
+  }
+  return shares;
+}
 
 // ----------------------------------------------------------------------------------------------
 // names
@@ -255,6 +269,9 @@ void Fleet::refresh(NodeId id, const Shapes& shapes) {
       }
     }
   }
+  std::vector<LooseShare> loose = loose_shares(node);
+  node.has_loose = !loose.empty();
+  take_loose(std::move(loose), node.devices, gpus);
   if (rules_.has(Rule::ForeignPods)) {
     for (const auto& [uid, pod] : node.foreign) {
       node.cpu -= pod.requests.cpu.v;
@@ -483,7 +500,8 @@ void Fleet::occupy(const PodOn& on, const Shapes& shapes) {
   }
   if (!pod.spec.pod_anti_affinity.empty()) ++repelling_pods_;
   node.pods.push_back(on);
-  if (!node.foreign.empty()) {  // foreign pods may have to give way: book from scratch
+  // Pods whose devices are not known may have to give way: book from scratch.
+  if (!node.foreign.empty() || node.has_loose || loose_devices(node, on) != 0) {
     refresh(on.node, shapes);
     return;
   }
@@ -503,7 +521,8 @@ void Fleet::vacate(const PodOn& on, const Shapes& shapes) {
   }
   *it = node.pods.back();
   node.pods.pop_back();
-  if (!node.seen || !node.foreign.empty()) {  // foreign pods may take devices over: book anew
+  // Pods whose devices are not known may take them over: book anew.
+  if (!node.seen || !node.foreign.empty() || node.has_loose) {
     refresh(on.node, shapes);
     return;
   }
@@ -521,6 +540,21 @@ void Fleet::vacate(const PodOn& on, const Shapes& shapes) {
   }
   join_class(on.node);
   gain(on.node);
+}
+
+std::uint32_t Fleet::seat(NodeId id, int devices, std::uint16_t each) const {
+  std::array<int, 32> taken{};
+  for (const PodOn& on : nodes_[id.index()].pods) {
+    for (std::uint32_t left = on.devices; left != 0; left &= left - 1)
+      taken[static_cast<std::size_t>(__builtin_ctz(left))] += on.each;
+  }
+  std::uint32_t chosen = 0;
+  for (int d = 0; d < gpus_per_node_max && devices > 0; ++d) {
+    if (taken[static_cast<std::size_t>(d)] + each > 1000) continue;
+    chosen |= 1u << d;
+    --devices;
+  }
+  return chosen;
 }
 
 void Fleet::reserve(NodeId id, ReservationId reservation) {

@@ -49,10 +49,14 @@ struct Node {
   std::int64_t memory = 0;
   std::int32_t pod_slots = 0;
   DeviceFree devices{};
+  bool has_loose = false;              // pods with devices that it does not have: they take others
   std::vector<std::int64_t> extended;  // free, by extended index; missing: 0
   std::vector<PodOn> pods;
   std::map<std::string, model::ForeignPod> foreign;
 };
+
+/// Of pods with devices that the node does not have: when they came more were taken than it has.
+std::vector<LooseShare> loose_shares(const Node& node);
 
 struct Profile {
   ClusterId cluster;
@@ -136,6 +140,10 @@ class Fleet {
   NodeId node_for(ClusterId cluster, const std::string& name);  // makes an unseen node if need be
   void occupy(const PodOn& pod, const Shapes& shapes);
   void vacate(const PodOn& pod, const Shapes& shapes);
+  /// Devices for a pod that is there already, whichever it really has: the first that no other of
+  /// our pods needs, up to the most that a node may have. Books alone decide, so that a restart
+  /// comes to the same; a node with fewer devices is over-committed and counts them as it can.
+  std::uint32_t seat(NodeId node, int devices, std::uint16_t each) const;
   void reserve(NodeId node, ReservationId reservation);  // none(): give it up
   void hide(NodeId node, bool hidden);
 

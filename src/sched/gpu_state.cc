@@ -41,4 +41,23 @@ GpuStateId GpuStates::intern(const DeviceFree& devices, int count) {
   return it->second;
 }
 
+void take_loose(std::vector<LooseShare> shares, DeviceFree& devices, int count) {
+  std::sort(shares.begin(), shares.end(), std::greater<>());  // what needs most chooses first
+  for (const LooseShare& share : shares) {
+    std::uint32_t used = 0;  // a pod has a device once
+    for (int left = share.devices; left > 0; --left) {
+      int best = -1;
+      for (int d = count - 1; d >= 0; --d) {
+        const auto free = devices[static_cast<std::size_t>(d)];
+        if (free < share.each || ((used >> d) & 1u) != 0) continue;
+        if (best < 0 || free < devices[static_cast<std::size_t>(best)]) best = d;
+      }
+      if (best < 0) break;
+      auto& free = devices[static_cast<std::size_t>(best)];
+      free = static_cast<std::uint16_t>(free - share.each);
+      used |= 1u << best;
+    }
+  }
+}
+
 }  // namespace muster::sched

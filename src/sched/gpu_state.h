@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +14,16 @@ namespace muster::sched {
 
 constexpr int gpus_per_node_max = 16;
 using DeviceFree = std::array<std::uint16_t, gpus_per_node_max>;
+
+/// A pod's share of devices that are not known: so many, and so much of each.
+struct LooseShare {
+  std::uint16_t each = 0;
+  int devices = 0;
+  friend auto operator<=>(const LooseShare&, const LooseShare&) = default;
+};
+/// Takes them where there is room for them, the fullest device first and from the last one; what
+/// finds no room takes nothing. The order of the shares does not matter.
+void take_loose(std::vector<LooseShare> shares, DeviceFree& devices, int count);
 
 struct GpuState {
   DeviceFree free{};  // sorted, most free first; entries past `count` are 0

@@ -54,6 +54,30 @@ TEST(GpuState, BusyDevicesAreNotMissingOnes) {
   EXPECT_NE(states.intern(devices({}), 0), states.intern(devices({0}), 1));
 }
 
+TEST(GpuState, SharesOfUnknownDevicesTakeTheFullestThatHaveRoom) {
+  struct Row {
+    std::vector<LooseShare> shares;
+    DeviceFree before;
+    DeviceFree after;
+  };
+  const Row rows[] = {
+      {{}, devices({1000, 300}), devices({1000, 300})},
+      {{{1000, 1}}, devices({1000, 1000}), devices({1000, 0})},
+      {{{1000, 3}}, devices({1000, 500, 1000}), devices({0, 500, 0})},  // one finds no room
+      {{{300, 1}}, devices({1000, 400, 200}), devices({1000, 100, 200})},
+      {{{500, 2}}, devices({1000, 200, 0}), devices({500, 200, 0})},  // a device once
+      {{{300, 1}, {700, 1}}, devices({1000, 0}), devices({0, 0})},
+  };
+  for (const Row& row : rows) {
+    DeviceFree free = row.before;
+    take_loose(row.shares, free, 3);
+    EXPECT_EQ(free, row.after);
+    DeviceFree again = row.before;
+    take_loose({row.shares.rbegin(), row.shares.rend()}, again, 3);
+    EXPECT_EQ(again, row.after);
+  }
+}
+
 TEST(GpuState, SixteenDevices) {
   DeviceFree all;
   all.fill(1000);

@@ -152,6 +152,10 @@ class World {
   /// The same for an attempt whose expected end is known.
   void hold(JobSlot slot, Active active, Time at, Duration half_life);
   Active release(JobSlot slot, Time at, const Policy& policy);  // the reverse
+  /// Its pods are there and not where they were planned: moves what it holds and charges. False if
+  /// that is known, or is not this gang.
+  bool bind(JobSlot slot, const std::vector<model::PodPlace>& places, Time at,
+            const Policy& policy);
   void attempt_changed(JobSlot slot);  // it has started, or is being stopped
   /// Whether, where or as what the job counts in a guarantee may have changed.
   void settle_guarantee(JobSlot slot);
@@ -206,6 +210,9 @@ class World {
   bool is_referred_to(JobSlot slot) const;
   LineId line_for(const Job& job);
   ResourceId resource_of(TypeId type);
+  Charges charges_of(const Job& job, const std::vector<model::PodPlace>& places,
+                     const Policy& policy);
+  void recharge(JobSlot slot, Charges charges, Time at, Duration half_life);
   void charge_reservation(const Reservation& reservation, int sign);
   void count_backlog(const Job& job, int change);
   void rank_changed(LineId id, const LineRank* old_rank);
@@ -248,6 +255,9 @@ class World {
 /// job) change nothing: applying an event twice is the same as applying it once. Returns false when
 /// it was such an event.
 bool apply(World& world, const model::Event& event, const Policy& policy);
+
+/// Where the books have its pods.
+std::vector<model::PodPlace> places_of(const World& world, const Active& active);
 
 /// What must hold after every step; an empty text, or the first thing found wrong.
 std::string check(const World& world);

@@ -25,6 +25,7 @@ FaultMix draw_faults(Prng& prng) {
   mix.node_flap = mean(minutes(1), minutes(20));
   mix.partition = mean(minutes(5), minutes(40));
   mix.clock_step = mean(minutes(5), minutes(40));
+  mix.bound_elsewhere = chance(400);
   return mix;
 }
 
@@ -43,6 +44,7 @@ std::string to_text(const FaultMix& mix) {
   add(mix.store_busy > 0, "store busy");
   add(mix.crash > 0, "crash");
   add(mix.tiny_inbox > 0, "tiny inbox");
+  add(mix.bound_elsewhere > 0, "bound elsewhere");
   add(mix.node_flap.ms > 0, "node flap");
   add(mix.partition.ms > 0, "partition");
   add(mix.clock_step.ms > 0, "clock step");

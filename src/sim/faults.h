@@ -18,11 +18,12 @@ struct FaultMix {
   int watch_late = 0;   // overtaken by others
   int watch_stale = 0;  // an old one is said again
   int apply_slow = 0;
-  int apply_refused = 0;  // a conflict: StartFailed
-  int reply_lost = 0;     // created, but nobody hears that it started
-  int store_busy = 0;     // per commit
-  int crash = 0;          // per stage of the loop
-  int tiny_inbox = 0;     // not a chance: the inbox holds only so many events
+  int apply_refused = 0;    // a conflict: StartFailed
+  int reply_lost = 0;       // created, but nobody hears that it started
+  int store_busy = 0;       // per commit
+  int crash = 0;            // per stage of the loop
+  int tiny_inbox = 0;       // not a chance: the inbox holds only so many events
+  int bound_elsewhere = 0;  // per pod: to another node than planned, as far as one has room
   Duration node_flap;
   Duration partition;
   Duration clock_step;

@@ -58,6 +58,7 @@ const std::map<std::string, Scenario::Verb, std::less<>>& Scenario::table() {
       {"gone", &Scenario::job_verb},
       {"checkpoint", &Scenario::job_verb},
       {"start-failed", &Scenario::start_failed},
+      {"bound", &Scenario::bound},
       {"priority", &Scenario::priority},
       {"move", &Scenario::move_queue},
       {"advance", &Scenario::advance},
@@ -367,6 +368,29 @@ Result<std::string> Scenario::start_failed(Args& args) {
   const sched::JobSlot slot = world_.find_job(id);
   const std::uint32_t attempt = slot.is_none() ? 0 : world_.job(slot).attempt;
   return apply_known(args, id, model::StartFailed{id, attempt, now_ + pause, "", requeues});
+}
+
+/// `bound JOB NODE...`: where its pods are, in the order in which they were placed; those that are
+/// not named are where they were.
+Result<std::string> Scenario::bound(Args& args) {
+  const std::string id = args.word();
+  const sched::JobSlot slot = world_.find_job(id);
+  if (slot.is_none()) return invalid(fmt::format("unknown job '{}'", id));
+  const sched::Active* active = world_.job(slot).active.get();
+  model::PodsBound said{id, world_.job(slot).attempt, {}};
+  if (active != nullptr) said.pods = sched::places_of(world_, *active);
+  std::size_t pod = 0;
+  for (std::string name = args.word(); !name.empty(); name = args.word(), ++pod) {
+    if (active == nullptr) continue;
+    if (pod >= said.pods.size())
+      return invalid(fmt::format("bound: job '{}' has {} pods", id, said.pods.size()));
+    model::PodPlace& place = said.pods[pod];
+    place.node = name;
+    const sched::NodeId node = world_.fleet.find_node(active->cluster, name);
+    if (place.devices != 0 && !node.is_none())
+      place.gpu_type = world_.fleet.node(node).spec.gpu_type;
+  }
+  return apply_known(args, id, std::move(said));
 }
 
 Result<std::string> Scenario::priority(Args& args) {

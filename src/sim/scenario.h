@@ -83,6 +83,7 @@ class Scenario {
   Result<std::string> priority(Args&);
   Result<std::string> move_queue(Args&);
   Result<std::string> start_failed(Args&);
+  Result<std::string> bound(Args&);
   // time and decisions
   Result<std::string> advance(Args&);
   Result<std::string> do_plan(Args&);

@@ -1,6 +1,7 @@
 #include "sim/simulated_cluster.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace muster::sim {
@@ -63,20 +64,89 @@ void SimulatedCluster::create(const ports::Action& action, Group& group) {
                                     action.attempt.job, place.node, name_));
     possible = possible && host != hosts_.end() && host->second.up;
   }
-  if (!possible) {
+  if (!possible || !bind(action, group)) {
     group.outcome = start_failed(action.attempt);
     if (s_.faults != nullptr) ended_lately_.push_back(action.attempt);
     say(group.outcome);
     return;
   }
   group.phase = Phase::Creating;
-  group.pods = action.pods;
   group.quiet = s_.faults != nullptr && s_.faults->hits(s_.faults->mix().reply_lost, "reply lost");
-  group.run = s_.record.created(action, index_, s_.timeline.now());
+  group.run = s_.record.created({action.verb, action.attempt, action.cluster, group.pods}, index_,
+                                s_.timeline.now());
   alive_.insert(action.attempt);
-  occupy(action.attempt, group, +1);
+  if (group.is_elsewhere)
+    say(model::PodsBound{action.attempt.job, action.attempt.number, group.pods});
   s_.timeline.after(s_.workload.timing.start,
                     [this, attempt = action.attempt] { started(attempt); });
+}
+
+/// False: a pod finds no room, and nothing is taken.
+bool SimulatedCluster::bind(const ports::Action& action, Group& group) {
+  group.pods = action.pods;
+  for (std::size_t i = 0; i < group.pods.size(); ++i) {
+    if (bind_pod(action.attempt, group.pods[i])) continue;
+    group.pods.resize(i);
+    occupy(action.attempt, group, -1);
+    group.pods.clear();
+    return false;
+  }
+  for (std::size_t i = 0; i < group.pods.size(); ++i)
+    group.is_elsewhere = group.is_elsewhere || group.pods[i].node != action.pods[i].node;
+  return true;
+}
+
+bool SimulatedCluster::bind_pod(const ports::Attempt& attempt, model::PodPlace& place) {
+  if (s_.faults != nullptr && s_.faults->mix().bound_elsewhere > 0) {
+    const model::PodShape& pod = s_.record.job(attempt.job).spec.gang.sets[place.set].pod;
+    Host& planned = hosts_.at(place.node);
+    const bool strays = s_.faults->hits(s_.faults->mix().bound_elsewhere, "bound elsewhere");
+    const auto is_like = [&](const model::NodeSpec& spec) {
+      const bool has_type =
+          pod.gpu.count == 0 || pod.gpu_types.empty() || spec.gpu_type == planned.spec.gpu_type;
+      return has_type && spec.labels == planned.spec.labels && spec.taints == planned.spec.taints &&
+             spec.gpu_memory == planned.spec.gpu_memory && spec.ready && !spec.cordoned;
+    };
+    bool is_settled = !strays && settle_on(planned, pod.requests, place);
+    for (auto& [name, host] : hosts_) {
+      if (is_settled) break;
+      is_settled = &host != &planned && host.up && is_like(host.spec) &&
+                   settle_on(host, pod.requests, place);
+    }
+    if (!is_settled && !settle_on(planned, pod.requests, place)) return false;
+  }
+  occupy(attempt, place, +1);
+  return true;
+}
+
+/// The pod's place is on this host from now on, if it has room. Which whole devices is the host's
+/// choice; a share is on the device that it was planned for, or nowhere.
+bool SimulatedCluster::settle_on(Host& host, const model::Resources& asks,
+                                 model::PodPlace& place) const {
+  const model::NodeSpec& spec = host.spec;
+  if (host.cpu + asks.cpu.v > spec.allocatable.cpu.v || host.pods + 1 > spec.pods_max ||
+      host.memory + asks.memory.v > spec.allocatable.memory.v)
+    return false;
+  for (const auto& [name, amount] : asks.extended) {
+    const auto has = spec.allocatable.extended.find(name);
+    const std::int64_t most = has == spec.allocatable.extended.end() ? 0 : has->second;
+    if (host.extended[name] + amount > most) return false;
+  }
+  const bool is_share = place.devices != 0 && place.each != 1000;
+  if (is_share && place.node != spec.name) return false;
+  int left = std::popcount(place.devices);
+  std::uint32_t devices = 0;
+  for (int d = 0; d < spec.gpu_count && left > 0; ++d) {
+    if (is_share && ((place.devices >> d) & 1u) == 0) continue;
+    if (host.devices[static_cast<std::size_t>(d)] + int{place.each} > 1000) continue;
+    devices |= 1u << d;
+    --left;
+  }
+  if (left > 0) return false;
+  place.node = spec.name;
+  place.devices = devices;
+  if (devices != 0) place.gpu_type = spec.gpu_type;
+  return true;
 }
 
 void SimulatedCluster::remove(const ports::Attempt& attempt) {
@@ -103,7 +173,7 @@ void SimulatedCluster::relist(std::span<const ports::Expected> expected) {
   }
   resync();
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created, is_orphan] : expected) {
+  for (const auto& [attempt, created, is_orphan, pods] : expected) {
     if (!is_orphan) wanted.insert(attempt);
     const auto it = groups_.find(attempt);
     if (it != groups_.end()) {
@@ -164,19 +234,21 @@ void SimulatedCluster::over(const ports::Attempt& attempt, Group& group, End how
 }
 
 void SimulatedCluster::occupy(const ports::Attempt& attempt, const Group& group, int sign) {
-  const auto& sets = s_.record.job(attempt.job).spec.gang.sets;
-  for (const model::PodPlace& place : group.pods) {
-    Host& host = hosts_.at(place.node);
-    const model::Resources& asks = sets[place.set].pod.requests;
-    host.cpu += sign * asks.cpu.v;
-    host.memory += sign * asks.memory.v;
-    for (const auto& [name, amount] : asks.extended) host.extended[name] += sign * amount;
-    for (std::size_t d = 0; d < host.devices.size(); ++d) {
-      if ((place.devices >> d & 1u) != 0) host.devices[d] += sign * int{place.each};
-    }
-    host.pods += sign;
-    if (sign > 0) check_room(attempt, host);
+  for (const model::PodPlace& place : group.pods) occupy(attempt, place, sign);
+}
+
+void SimulatedCluster::occupy(const ports::Attempt& attempt, const model::PodPlace& place,
+                              int sign) {
+  Host& host = hosts_.at(place.node);
+  const model::Resources& asks = s_.record.job(attempt.job).spec.gang.sets[place.set].pod.requests;
+  host.cpu += sign * asks.cpu.v;
+  host.memory += sign * asks.memory.v;
+  for (const auto& [name, amount] : asks.extended) host.extended[name] += sign * amount;
+  for (std::size_t d = 0; d < host.devices.size(); ++d) {
+    if ((place.devices >> d & 1u) != 0) host.devices[d] += sign * int{place.each};
   }
+  host.pods += sign;
+  if (sign > 0) check_room(attempt, host);
 }
 
 void SimulatedCluster::check_room(const ports::Attempt& attempt, const Host& host) {
@@ -249,7 +321,10 @@ void SimulatedCluster::resync() {
     deliver(model::NodeSeen{name_, seen}, Duration{0});
   }
   for (const ports::Attempt& attempt : alive_) {
-    if (groups_.at(attempt).phase == Phase::Running)
+    const Group& group = groups_.at(attempt);
+    if (group.is_elsewhere)
+      deliver(model::PodsBound{attempt.job, attempt.number, group.pods}, Duration{0});
+    if (group.phase == Phase::Running)
       deliver(model::Started{attempt.job, attempt.number}, Duration{0});
   }
   for (const auto* ended : {&ended_before_, &ended_lately_}) {

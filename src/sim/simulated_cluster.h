@@ -2,6 +2,9 @@
 // time of their job, and leave some time after they are deleted. Its own tables (Record, and what
 // is used of each node) are kept apart from Muster's, so that checks can compare the two.
 //
+// As long as seeds bind pods elsewhere, its own scheduler looks for room itself: a pod goes to its
+// planned node, or to another one, and the gang is refused if one finds none.
+//
 // Watch events go through the faults; a resync (every so often while faults are on, and whenever
 // the cluster comes back) says everything again and always arrives.
 #pragma once
@@ -56,8 +59,9 @@ class SimulatedCluster : public ports::Cluster {
     Phase phase = Phase::Over;
     std::vector<model::PodPlace> pods;
     std::size_t run = 0;
-    bool quiet = false;        // its start is not said
-    model::EventBody outcome;  // when Over
+    bool quiet = false;         // its start is not said
+    bool is_elsewhere = false;  // than it was planned
+    model::EventBody outcome;   // when Over
   };
   struct Host {
     model::NodeSpec spec;
@@ -76,7 +80,11 @@ class SimulatedCluster : public ports::Cluster {
   void finished(const ports::Attempt& attempt);
   void checkpoint_later(const ports::Attempt& attempt);
   void over(const ports::Attempt& attempt, Group& group, End how, model::EventBody outcome);
+  bool bind(const ports::Action& action, Group& group);
+  bool bind_pod(const ports::Attempt& attempt, model::PodPlace& place);
+  bool settle_on(Host& host, const model::Resources& asks, model::PodPlace& place) const;
   void occupy(const ports::Attempt& attempt, const Group& group, int sign);
+  void occupy(const ports::Attempt& attempt, const model::PodPlace& place, int sign);
   void check_room(const ports::Attempt& attempt, const Host& host);
   void say_state(const ports::Attempt& attempt, const Group& group);
   void say(model::EventBody body);                      // a watch event: may go wrong

@@ -31,6 +31,10 @@ void fields(A& a, Placed& e) {
   a(e.job, e.attempt, e.cluster, e.pool, e.pods);
 }
 template <typename A>
+void fields(A& a, PodsBound& e) {
+  a(e.job, e.attempt, e.pods);
+}
+template <typename A>
 void fields(A& a, Stopped& e) {
   a(e.job, e.attempt, e.why, e.beneficiary);
 }
@@ -144,6 +148,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, ForeignPodGone>) return {27, 1, "ForeignPodGone"};
   if constexpr (std::same_as<E, Ticked>) return {28, 1, "Ticked"};
   if constexpr (std::same_as<E, FinishedForgotten>) return {29, 1, "FinishedForgotten"};
+  if constexpr (std::same_as<E, PodsBound>) return {30, 1, "PodsBound"};
 }
 
 constexpr wire::Stream stream{"journal", "event"};

@@ -13,11 +13,12 @@ namespace {
 struct Golden {
   const char* file;
   Fields fields;
+  std::size_t kinds;  // that there were then, the first of today's
 };
-constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First},
-                              {"tests/store/journal_v2.golden", Fields::Second},
-                              {"tests/store/journal_v3.golden", Fields::Third},
-                              {"tests/store/journal_v4.golden", Fields::Fourth}};
+constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First, 28},
+                              {"tests/store/journal_v2.golden", Fields::Second, 28},
+                              {"tests/store/journal_v3.golden", Fields::Third, 28},
+                              {"tests/store/journal_v4.golden", Fields::Fourth, 30}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;
@@ -47,12 +48,12 @@ TEST(EventCodec, JournalsOfAllVersionsStillRead) {
     Prng prng(2026);
     std::size_t count = 0;
     const Status status = decode_all(bytes, [&](model::Event& event) {
-      EXPECT_TRUE(same(event, random_event(prng, count % golden_kinds, golden.fields)))
+      EXPECT_TRUE(same(event, random_event(prng, count % golden.kinds, golden.fields)))
           << golden.file << ", event " << count;
       ++count;
     });
     ASSERT_TRUE(status) << golden.file << ": " << status.error().message;
-    EXPECT_EQ(count, golden_events) << golden.file;
+    EXPECT_EQ(count, 10 * golden.kinds) << golden.file;
   }
 }
 

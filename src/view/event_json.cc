@@ -46,7 +46,8 @@ constexpr std::array<std::string_view, std::variant_size_v<model::AnyEvent>> kin
     "",
     "",
     "",
-    "forgotten"};
+    "forgotten",
+    "bound"};
 
 constexpr std::array<std::string_view, 5> stop_words = {
     "for a job of higher priority", "for a job inside its guaranteed amounts",
@@ -65,6 +66,14 @@ struct Fields {
   void attempt(const std::string& id, std::uint32_t number) {
     job(id);
     out["attempt"] = number;
+  }
+
+  std::size_t put_pods(const std::vector<PodPlace>& places) {
+    json::array pods;
+    for (const PodPlace& pod : places)
+      pods.push_back(json::object{{"set", pod.set}, {"node", valid_utf8(pod.node)}});
+    out["pods"] = std::move(pods);
+    return places.size();
   }
 
   void operator()(const JobSubmitted& e) {
@@ -126,11 +135,7 @@ struct Fields {
   void operator()(const Placed& e) {
     attempt(e.job, e.attempt);
     out["cluster"] = valid_utf8(e.cluster);
-    json::array pods;
-    for (const PodPlace& pod : e.pods)
-      pods.push_back(json::object{{"set", pod.set}, {"node", valid_utf8(pod.node)}});
-    const std::size_t count = pods.size();
-    out["pods"] = std::move(pods);
+    const std::size_t count = put_pods(e.pods);
     text(fmt::format("job {} was placed in cluster {}: {} {}", e.job, e.cluster, count,
                      count == 1 ? "pod" : "pods"));
   }
@@ -173,6 +178,12 @@ struct Fields {
   void operator()(const Gone& e) {
     attempt(e.job, e.attempt);
     text(fmt::format("attempt {} of job {} is gone", e.attempt, e.job));
+  }
+  void operator()(const PodsBound& e) {
+    attempt(e.job, e.attempt);
+    const std::size_t count = put_pods(e.pods);
+    text(fmt::format("job {}: the cluster bound its {} to other nodes than planned", e.job,
+                     count == 1 ? "pod" : "pods"));
   }
   void operator()(const Checkpointed& e) {
     job(e.job);

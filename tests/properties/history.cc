@@ -46,7 +46,8 @@ struct Features {
 
 class Writer {
  public:
-  explicit Writer(std::uint64_t seed) : draw_(seed), with_(draw_) {}
+  explicit Writer(std::uint64_t seed)
+      : draw_(seed), with_(draw_), strays_(Prng(seed + 1'000'000'009).chance(25)) {}
 
   History write(int lines) {
     set_up();
@@ -249,8 +250,19 @@ class Writer {
       administer();
   }
 
+  /// Its pods are not where they were planned.
+  void bound(const std::string& job) {
+    std::string line = "bound " + job;
+    for (std::int64_t pods = between(1, 4); pods > 0; --pods) {
+      const std::string node = one_of(nodes_);
+      line += " " + (chance(95) ? node.substr(node.find('/') + 1) : std::string("unseen"));
+    }
+    add(line);
+  }
+
   void outcome() {
     const std::string job = one_of(jobs_);
+    if (strays_ && chance(30)) return bound(job);
     Words verbs = {"finish", "finish", "finish", "gone", "gone", "gone", "cancel", "started"};
     if (with_.requeues) {
       for (const std::string_view verb : {"fail", "hold", "release", "checkpoint", "start-failed"})
@@ -322,6 +334,8 @@ class Writer {
 
   Prng draw_;
   Features with_;
+  bool
+      strays_;  // pods are bound elsewhere; drawn apart, so that other histories stay what they are
   History history_;
   std::vector<std::string> clusters_;
   std::vector<std::string> nodes_;

@@ -145,6 +145,7 @@ class Maker {
     json::value pod = json::object();
     set_at(pod, {"metadata", "labels"}, labels(&set));
     set_at(pod, {"metadata", "annotations"}, annotations());
+    set_at(pod, {"metadata", "annotations", set_index_annotation}, text(std::to_string(set.index)));
     set_at(pod, {"spec"}, pod_spec(set));
     set_at(made, {"spec", "template"}, std::move(pod));
     return made;

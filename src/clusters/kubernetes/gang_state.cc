@@ -183,6 +183,9 @@ PodSight pod_sight_of(const json::value& pod) {
   PodSight sight;
   read_owner(pod, sight);
   sight.node = text_at(pod, {"spec", "nodeName"});
+  const auto set = parse_int(text_at(pod, {"metadata", "annotations", set_index_annotation}), "set",
+                             0, 0xffffffff);
+  if (set) sight.set = static_cast<std::uint32_t>(*set);
   sight.phase = text_at(pod, {"status", "phase"});
   const auto leaves_by =
       kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");

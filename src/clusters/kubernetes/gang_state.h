@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct PodSight {
   std::string ns = {};
   std::string uid = {};
   std::string node = {};
+  std::optional<std::uint32_t> set = {};  // of the gang; none: it is not one of its planned pods
   std::string phase = {};
   bool is_ready = false;
   bool is_deleting = false;

@@ -247,11 +247,13 @@ void KubernetesCluster::work() {
     look_at_gangs(now);
     if (now >= next_pass_) {
       book_.pass(now);
+      for (const ports::Attempt& attempt : bound_.due(now)) touch(attempt);
       next_pass_ = now + pass_pause;
     }
     if (now >= next_free_) {
       free_stuck(now);
       leave_sick_nodes(now);
+      bound_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       next_free_ = now + free_pause;
     }
@@ -344,6 +346,7 @@ void KubernetesCluster::look_at_gangs(Time now) {
       const std::vector<PodSight> pods = pods_of(attempt);
       claims_.pods_seen(attempt, static_cast<std::int64_t>(pods.size()));
       logs_->look(attempt, pods, now);
+      look_at_nodes(attempt, pods, now);
       unread_.insert(attempt);
     }
   }
@@ -359,6 +362,19 @@ void KubernetesCluster::look_at_gangs(Time now) {
     if (!is_read) unread_.insert(attempt);
     if (is_read) book_.seen(attempt, *state, now);
   }
+}
+
+/// Of a cluster that is told as one node nobody asks where in it they are.
+void KubernetesCluster::expect_pods(const ports::Attempt& attempt,
+                                    std::vector<model::PodPlace> places) {
+  if (!options_.is_aggregate) bound_.expect(attempt, std::move(places));
+}
+
+/// The books follow the pods, wherever the cluster's scheduler bound them.
+void KubernetesCluster::look_at_nodes(const ports::Attempt& attempt,
+                                      const std::vector<PodSight>& pods, Time now) {
+  const auto type_of = [this](const std::string& node) { return sight_->gpu_type_of(node); };
+  if (auto bound = bound_.look(attempt, pods, type_of, now)) outgoing_.say(std::move(*bound));
 }
 
 /// What came is passed on together: at most half of the time goes into it, whatever logs bring.
@@ -497,13 +513,14 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   }
   sight_->say_everything();
   sight_->changes().drain(ports_.inbox);
-  for (const auto& [attempt, was_created, is_orphan] : expected) {
+  for (const auto& [attempt, was_created, is_orphan, pods] : expected) {
     if (is_orphan) {
       unwanted.insert(attempt);
       continue;
     }
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
+      expect_pods(attempt, pods);
       touch(attempt);
     } else if (was_created) {
       book_.vanished(attempt, now);
@@ -534,6 +551,7 @@ WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) co
 void KubernetesCluster::act(const ports::Action& action, Time now) {
   if (action.verb == ports::Verb::Delete) return book_.remove(action.attempt, now);
   if (!book_.knows(action.attempt)) making_[action.attempt] = action;
+  expect_pods(action.attempt, action.pods);
   book_.create(action.attempt, now);
 }
 

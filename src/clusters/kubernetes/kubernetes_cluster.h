@@ -29,6 +29,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "clusters/kubernetes/attempt_book.h"
+#include "clusters/kubernetes/bound_pods.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/event_watch.h"
 #include "clusters/kubernetes/gang_watch.h"
@@ -118,6 +119,8 @@ class KubernetesCluster : public ports::Cluster,
   void do_answers();
   void do_wishes(Time now);
   void look_at_gangs(Time now);
+  void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places);
+  void look_at_nodes(const ports::Attempt& attempt, const std::vector<PodSight>& pods, Time now);
   void pass_logs(Time now);
   void do_commands(Time now);
   void free_stuck(Time now);
@@ -174,6 +177,7 @@ class KubernetesCluster : public ports::Cluster,
   // Of the thread alone.
   Outgoing outgoing_;
   AttemptBook book_;
+  BoundPods bound_;
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
   QuotaClaims claims_;

@@ -72,6 +72,8 @@ class ListMaker {
       if (!one.has_template) continue;
       const auto set = static_cast<std::uint32_t>(i);
       put_into_template(one, one.set, nodes_[set]);
+      set_at(*manifest::at(list_.objects[one.object], one.path),
+             {"metadata", "annotations", set_index_annotation}, text(std::to_string(i)));
       if (one.least > 0) lower_replicas(one, placed_[set]);
     }
     for (const manifest::PodTemplate& one : list_.covered) put_into_covered(one);

@@ -31,6 +31,8 @@ inline constexpr std::string_view adopting_label = "muster.dev/adopting";
 inline constexpr std::string_view travelled_label = "muster.dev/travelled";
 /// Of how many Jobs the attempt is made.
 inline constexpr std::string_view sets_annotation = "muster.dev/sets";
+/// On pods: which set of the gang they belong to, by its number.
+inline constexpr std::string_view set_index_annotation = "muster.dev/set-index";
 /// On everything of a job that is a list of objects: how many of them make pods.
 inline constexpr std::string_view workloads_annotation = "muster.dev/workloads";
 /// On those that do.

@@ -79,6 +79,12 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     return names;
   }
 
+  std::optional<std::string> gpu_type_of(const std::string& name) const {
+    const auto node = nodes_->store().get(name);
+    if (node == nullptr) return std::nullopt;
+    return node->gpu_type;
+  }
+
   void say_everything() {
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
@@ -343,6 +349,9 @@ bool KubernetesSight::is_node_lost(const std::string& node) const {
 std::set<std::string> KubernetesSight::nodes_with(const std::string& label,
                                                   const std::string& value) const {
   return core_->nodes_with(label, value);
+}
+std::optional<std::string> KubernetesSight::gpu_type_of(const std::string& node) const {
+  return core_->gpu_type_of(node);
 }
 void KubernetesSight::say_everything() { core_->say_everything(); }
 

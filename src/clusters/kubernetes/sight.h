@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ class KubernetesSight {
   /// Whether a node is gone, or marked out of service: what ran there runs no more.
   bool is_node_lost(const std::string& node) const;
   /// Names of the nodes with this label.
+  std::optional<std::string> gpu_type_of(const std::string& node) const;  // none: it is not seen
   std::set<std::string> nodes_with(const std::string& label, const std::string& value) const;
   /// Puts everything into changes() again: health, nodes, pods.
   void say_everything();

@@ -149,7 +149,7 @@ void SimulatedCluster::say_everything(const std::vector<ports::Expected>& expect
   for (const model::NodeSpec& node : options_.nodes)
     outgoing_.say(model::NodeSeen{options_.name, node});
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created, is_orphan] : expected) {
+  for (const auto& [attempt, created, is_orphan, pods] : expected) {
     if (!is_orphan) wanted.insert(attempt);
     if (created && !pods_.knows(attempt)) {
       pods_.remove(attempt, now);

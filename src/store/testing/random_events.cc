@@ -123,8 +123,10 @@ struct Parts {
       return std::tie(e.spec, e.seq);
     } else if constexpr (requires { e.priority; }) {
       return std::tie(e.job, e.priority);
-    } else if constexpr (requires { e.pods; }) {
+    } else if constexpr (requires { e.pool; }) {
       return std::tie(e.job, e.attempt, e.cluster, e.pool, e.pods);
+    } else if constexpr (requires { e.pods; }) {
+      return std::tie(e.job, e.attempt, e.pods);
     } else if constexpr (requires { e.beneficiary; }) {
       return std::tie(e.job, e.attempt, e.why, e.beneficiary);
     } else if constexpr (requires { e.preempting; }) {

@@ -10,9 +10,6 @@
 namespace muster::store {
 
 constexpr std::size_t event_kinds = std::variant_size_v<model::AnyEvent>;
-/// Those that there were when the golden journals were written, the first of today's.
-constexpr std::size_t golden_kinds = 28;
-constexpr std::size_t golden_events = 10 * golden_kinds;
 
 /// What events had when the golden journal of that version was written. Fourth is all of
 /// today.
