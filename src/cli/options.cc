@@ -36,11 +36,6 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, std::option
   return command.add_option(names, value, help);
 }
 
-CLI::Option* add_option(CLI::App& command, const std::string& names, std::uint32_t& value,
-                        const std::string& help) {
-  return command.add_option(names, value, help);
-}
-
 CLI::Option* add_option(CLI::App& command, const std::string& names, std::int64_t& value,
                         const std::string& help) {
   return command.add_option(names, value, help);

@@ -27,8 +27,6 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, int& value,
                         const std::string& help);
 CLI::Option* add_option(CLI::App& command, const std::string& names, std::optional<int>& value,
                         const std::string& help);
-CLI::Option* add_option(CLI::App& command, const std::string& names, std::uint32_t& value,
-                        const std::string& help);
 CLI::Option* add_option(CLI::App& command, const std::string& names, std::int64_t& value,
                         const std::string& help);
 CLI::Option* add_option(CLI::App& command, const std::string& names, std::uint64_t& value,

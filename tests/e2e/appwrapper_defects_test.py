@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What MCAD 1.40 does wrong and shows from outside, as tests that Muster passes in MCAD's profile.
 
-Usage: appwrapper_defects_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: appwrapper_defects_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Of MCAD's defects, as docs/appwrappers.md lists them:
   a, b, d, e, f, h, i, j, k, l, n   here, each in the test that begins with its letter
@@ -15,7 +15,9 @@ import sys
 import time
 
 import appwrapper_test
-from appwrapper_test import WithHub, deployment, job, main, wrapper
+from appwrapper_test import WithHub, deployment, job, start, wrapper
+from on_clusters import run_on
+from side_by_side import alone
 
 
 class Defects(WithHub):
@@ -44,6 +46,7 @@ class Defects(WithHub):
         self.wait("it is dispatched", lambda: self.names("jobs") == ["job.batch/small"], 10)
         self.assertLess(time.monotonic() - begin, 5, "MCAD: 20 s for each before it")
 
+    @alone  # nodes with slots
     def test_b_priority_orders_the_queue(self):
         self.add_node(f"only-{self.namespace}", {"example.com/slot": "1"})
 
@@ -128,6 +131,7 @@ class Defects(WithHub):
         self.assertEqual(self.status("large")["totalmemory"], 2 ** 31 - 1, "the most that fits")
         self.assertEqual(self.status("large")["totalcpu"], 2000)
 
+    @alone  # nodes with slots
     def test_h_nodes_that_take_no_pods_do_not_count(self):
         name = f"tainted-{self.namespace}"
         self.add_node(name, {"example.com/slot": "1", "cpu": "4"})
@@ -151,6 +155,7 @@ class Defects(WithHub):
         self.assertGreater(time.monotonic() - begin, 2)
         self.assertIn(("PreemptCandidate", "DispatchDeadlineExceeded"), self.conditions("brief"))
 
+    @alone  # its server takes all AppWrappers there are
     def test_j_names_in_other_namespaces_are_others(self):
         self.add_node(f"pair-{self.namespace}", {"example.com/pair": "3", "cpu": "4"})
         first = self.namespace
@@ -213,4 +218,4 @@ appwrappers: {{cluster: real, profile: mcad}}
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__))
+    sys.exit(run_on(start, __doc__, workers=3))

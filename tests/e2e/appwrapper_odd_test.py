@@ -2,13 +2,14 @@
 """AppWrappers that are odd, wrong or huge, on a real Kubernetes: each ends in words that help, and
 none disturbs the others.
 
-Usage: appwrapper_odd_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: appwrapper_odd_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
 import json
 import sys
 
 import appwrapper_test
-from appwrapper_test import WithHub, components, job, main, wrapper
+from appwrapper_test import WithHub, components, job, start, wrapper
+from on_clusters import run_on
 
 ETCD_MOST = 1_572_864  # bytes of a request
 RAY_KIND = {
@@ -256,4 +257,4 @@ class Odd(WithHub):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__))
+    sys.exit(run_on(start, __doc__, workers=3))

@@ -2,7 +2,7 @@
 """QuotaSubtrees of a hub as queues, on a real Kubernetes: what is promised, borrowed and reclaimed,
 and MCAD's own tests of it, step by step from its module.
 
-Usage: appwrapper_quota_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: appwrapper_quota_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
 import json
 import re
@@ -10,8 +10,9 @@ import sys
 
 import appwrapper_test
 import muster_test
-from appwrapper_test import WithHub, components, job, main, wrapper
+from appwrapper_test import WithHub, components, job, start, wrapper
 from binaries import module_folder
+from on_clusters import run_on
 
 MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
 
@@ -239,4 +240,4 @@ class OfMcad(WithQuota):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__))
+    sys.exit(run_on(start, __doc__))

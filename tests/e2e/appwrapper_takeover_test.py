@@ -2,13 +2,15 @@
 """AppWrappers and their definitions that MCAD 1.40 and AppWrapper 1.1.2 left behind, taken over in
 place: the definitions are the originals, from their Go modules.
 
-Usage: appwrapper_takeover_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: appwrapper_takeover_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
 import sys
 import time
 
-from appwrapper_test import FINALIZER, LeftBehind, components, install_crds, job, main, wrapper
+from appwrapper_test import FINALIZER, LeftBehind, components, install_crds, job, start, wrapper
 from binaries import module_folder
+from on_clusters import run_on
+from side_by_side import alone
 
 MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
 APPWRAPPER = ("github.com/project-codeflare/appwrapper", "1.1.2")
@@ -20,6 +22,7 @@ def original(module):
     return str(module_folder(*module) / "config/crd/bases/workload.codeflare.dev_appwrappers.yaml")
 
 
+@alone
 class Definitions(LeftBehind):
     """One after the other: both have the same name."""
 
@@ -168,4 +171,4 @@ class States(LeftBehind):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__))
+    sys.exit(run_on(start, __doc__, workers=3))

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 """AppWrappers on a real Kubernetes: what MCAD's users do with kubectl, and what they see.
 
-Usage: appwrapper_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: appwrapper_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on, and
 `stubborn` pods do not go when they are deleted.
 """
-import argparse
 import json
-import os
 import subprocess
 import sys
 import time
-import unittest
 
 import muster_test
-from binaries import KUBERNETES, Missing, find_binaries
+from binaries import find_binaries
 from control_plane import ControlPlane
+from on_clusters import run_on
 from rbac import grant
+from side_by_side import alone
 from with_server import WithServer
 
 CLUSTER = None
@@ -277,6 +276,7 @@ class Mcad(WithHub):
         self.wait("one job is left", lambda: len(
             self.server.api("GET", "/jobs?state=Running")[1]["jobs"]) == 1)
 
+    @alone  # or kubectl means another kind by the same word
     def test_one_of_the_old_group_is_dispatched(self):
         """Without kubectl, which would mean those of the old group by `appwrapper` from then on."""
         crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -537,6 +537,7 @@ class Successor(WithHub):
             ("Deployment", "web", [{"path": "template.spec.template", "replicas": 2}])])
         self.assertEqual([one["conditions"][0]["status"] for one in told], ["True", "True"])
 
+    @alone
     def test_where_kueue_is_what_has_its_label_is_kueues(self):
         CLUSTER.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -688,6 +689,7 @@ ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
             {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
 
 
+@alone
 class Rights(WithHub):
     """Nobody gets by an AppWrapper what they could not have made themselves."""
 
@@ -766,28 +768,15 @@ def install_crds(*more):
         raise AssertionError(done.stdout + done.stderr)
 
 
-def main(doc=__doc__):
-    """Also of the other files of tests of AppWrappers, which import this one."""
+def start(options):
     global CLUSTER, KUBECTL  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=doc.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, rest = parser.parse_known_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
-    try:
-        KUBECTL = str(find_binaries(options.kubernetes, ("kubectl",), build=False) / "kubectl")
-        CLUSTER = ControlPlane("real", options.kubernetes).start()
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        CLUSTER.add_nodes(10, gpus=8)
-        install_crds()
-        tests = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2)
-        return not tests.result.wasSuccessful()
-    finally:
-        CLUSTER.stop()
+    muster_test.BINARY = options.binary
+    KUBECTL = str(find_binaries(options.kubernetes, ("kubectl",), build=False) / "kubectl")
+    CLUSTER = ControlPlane("real", options.kubernetes).start()
+    CLUSTER.add_nodes(10, gpus=8)
+    install_crds()
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3, first=[SumsAlone, TakenOver]))

@@ -6,10 +6,8 @@ Usage: appwrapper_travel_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A
 The hub has one small node; the other cluster, west, has room. What was made there, and how often,
 is counted in its API server's audit log.
 """
-import argparse
 import base64
 import json
-import os
 import subprocess
 import sys
 import time
@@ -18,12 +16,13 @@ import appwrapper_test
 import muster_test
 from appwrapper_test import WithHub, components, job, wrapper
 from audit import creations, keep_audit_log
-from binaries import KUBERNETES, Missing, find_binaries
-from clusters import start_all, stop_all
+from binaries import find_binaries
+from clusters import start_all
 from control_plane import ControlPlane
 from fault_proxy import FaultProxy
+from on_clusters import run_on
 from rbac import grant
-from side_by_side import run_tests
+from side_by_side import alone
 from with_server import delete_namespace
 
 HUB = None
@@ -322,6 +321,7 @@ class Unreachable(Travel):
         return self.status(name)["muster"].get("reason") == "CopiesRemain"
 
 
+@alone
 class Faults(Travel):
     """The hub itself goes away: nobody else uses it meanwhile."""
 
@@ -347,37 +347,21 @@ def install_crds():
         raise AssertionError(done.stdout + done.stderr)
 
 
-def main():
+def start(options):
     global HUB, WEST  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
-    options = parser.parse_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
-    try:
-        appwrapper_test.KUBECTL = str(
-            find_binaries(options.kubernetes, ("kubectl",), build=False) / "kubectl")
-        HUB = appwrapper_test.CLUSTER = ControlPlane("hub", options.kubernetes)
-        WEST = keep_audit_log(ControlPlane("west", options.kubernetes))
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    began = time.monotonic()
+    muster_test.BINARY = options.binary
+    appwrapper_test.KUBECTL = str(
+        find_binaries(options.kubernetes, ("kubectl",), build=False) / "kubectl")
+    HUB = appwrapper_test.CLUSTER = ControlPlane("hub", options.kubernetes)
+    WEST = keep_audit_log(ControlPlane("west", options.kubernetes))
     start_all([HUB, WEST])
-    try:
-        HUB.add_node("small", {"cpu": "4", "memory": "16Gi", "pods": "110"})
-        WEST.add_nodes(4)
-        for cluster in (HUB, WEST):
-            cluster.wait_nodes_ready()
-        install_crds()
-        passed = run_tests(sys.modules[__name__], [Unreachable, Deleted, Luggage, Away], 3,
-                           options.only)
-        print(f"{time.monotonic() - began:.0f} s in all")
-        return not passed
-    finally:
-        stop_all([HUB, WEST])
+    HUB.add_node("small", {"cpu": "4", "memory": "16Gi", "pods": "110"})
+    WEST.add_nodes(4)
+    for cluster in (HUB, WEST):
+        cluster.wait_nodes_ready()
+    install_crds()
+    return [HUB, WEST]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3, first=[Unreachable, Deleted, Luggage, Away]))

@@ -7,9 +7,7 @@ The faults come from a proxy in front of the real API server (http_faults.py) an
 itself: stopped, killed, its revisions compacted away. Whatever happens, every job ends as its
 command does, and the server's own audit log has each Job and each pod once.
 """
-import argparse
 import itertools
-import os
 import random
 import signal
 import sys
@@ -18,11 +16,11 @@ import time
 
 import muster_test
 from audit import attempts_deleted, creations, events, is_success, time_of
-from binaries import KUBERNETES, Missing
 from http_faults import Answer, GoneEvent, HttpFaults, Late, LostReply
 from ledger import Ledger
 from muster_test import WithCluster, start_cluster
-from side_by_side import run_tests
+from on_clusters import run_on
+from side_by_side import alone
 
 GANGS = 6
 READY_WITHIN_S = 8
@@ -261,6 +259,7 @@ class LostNode(Proxied):
         self.assertEqual(self.attempts_of(job)["2"], 3)
 
 
+@alone
 class TheServerItself(Proxied):
     """The API server stops, dies or forgets; these run alone."""
 
@@ -325,29 +324,14 @@ class TheServerItself(Proxied):
         self.assertGreaterEqual(self.proxy.counts["410 of the server"], 1, self.proxy.counts)
 
 
-def main():
+def start(options):
     global GANGS  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    parser.add_argument("--gangs", type=int, default=GANGS, help="of each test")
-    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
-    options = parser.parse_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
+    muster_test.BINARY = options.binary
     GANGS = options.gangs
-    try:
-        muster_test.CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    start = time.monotonic()
-    try:
-        return not run_tests(sys.modules[__name__], [LostNode, OthersInterfere, FailingAnswers],
-                             AT_ONCE, options.only)
-    finally:
-        muster_test.CLUSTER.stop()
-        print(f"{GANGS} gangs in each test, {time.monotonic() - start:.0f} s")
+    muster_test.CLUSTER = start_cluster(options.kubernetes)
+    return [muster_test.CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=AT_ONCE, first=[LostNode, OthersInterfere],
+                    numbers=[("gangs", GANGS, "of each test")]))

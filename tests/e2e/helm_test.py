@@ -2,7 +2,7 @@
 """The Helm chart on a real Kubernetes: what it renders is accepted, understands the values of
 MCAD's chart, and is enough for a server that takes AppWrappers.
 
-Usage: helm_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: helm_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
 import base64
 import json
@@ -16,9 +16,10 @@ from pathlib import Path
 
 import appwrapper_test
 import muster_test
-from appwrapper_test import WithHub, job, main, wrapper
-from binaries import Missing, find_binaries
+from appwrapper_test import WithHub, job, start, wrapper
+from binaries import find_binaries
 from muster_server import Server
+from on_clusters import run_on
 from processes import free_port
 
 CHART = Path(__file__).resolve().parents[2] / "deploy/helm/muster"
@@ -160,15 +161,11 @@ class Chart(WithHub):
         self.assertNotIn("orbidden", self.server.log())
 
 
-def run():
+def start_with_helm(options):
     global HELM  # pylint: disable=global-statement
-    try:
-        HELM = str(find_binaries(names=("helm",), build=False) / "helm")
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    return main(__doc__)
+    HELM = str(find_binaries(names=("helm",), build=False) / "helm")
+    return start(options)
 
 
 if __name__ == "__main__":
-    sys.exit(run())
+    sys.exit(run_on(start_with_helm, __doc__))

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Clusters that join, rotate, fail and leave while the real server runs, on real control planes.
 
-Usage: join_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: join_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Two clusters, east and west. Every test has a namespace of its own in both, and a server.
 """
-import argparse
 import base64
 import json
-import os
 import shutil
 import stat
 import subprocess
@@ -18,10 +16,10 @@ import time
 import unittest
 from pathlib import Path
 
-from binaries import KUBERNETES, Missing
-from clusters import start_all, stop_all
+from clusters import start_all
 from control_plane import ControlPlane
 from fault_proxy import FaultProxy
+from on_clusters import run_on
 from pki import Pki, openssl
 from processes import free_port
 from rbac import grant
@@ -566,26 +564,15 @@ exec {BINARY} "$@"' sh "$@"
         self.run_job("profiled")
 
 
-def main():
+def start(options):
     global BINARY, EAST, WEST  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    BINARY = os.path.abspath(options.binary)
-    try:
-        EAST, WEST = (ControlPlane(name, options.kubernetes) for name in ("east", "west"))
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        start_all([EAST, WEST])
-        for cluster in (EAST, WEST):
-            cluster.add_nodes(4, gpus=8)
-        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
-    finally:
-        stop_all([EAST, WEST])
+    BINARY = options.binary
+    EAST, WEST = (ControlPlane(name, options.kubernetes) for name in ("east", "west"))
+    start_all([EAST, WEST])
+    for cluster in (EAST, WEST):
+        cluster.add_nodes(4, gpus=8)
+    return [EAST, WEST]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3, first=[Sickness]))

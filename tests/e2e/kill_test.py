@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of the real server at random points of dispatch to a real Kubernetes.
 
-Usage: kill_test.py MUSTER [--kills N] [--seed N] [--kubernetes VERSION] [unittest arguments]
+Usage: kill_test.py MUSTER [--kills N] [--seed N] [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Between two kills gangs are submitted and cancelled; each kill comes at a random moment after the
 first of these requests was sent, so that it meets every stage from the submit to the last pod. In
@@ -9,18 +9,15 @@ the end every job that the server acknowledged has the state its command leads t
 server's own audit log has each Job and each pod once (a Job whose create was cut off by the kill
 has no answer there: the pods name it as their owner).
 """
-import argparse
 import http.client
-import os
 import sys
 import threading
 import time
-import unittest
 
 import muster_test
-from binaries import KUBERNETES, Missing
 from ledger import Ledger
 from muster_test import WithCluster, start_cluster
+from on_clusters import run_on
 
 KILLS = 20
 SEED = 1
@@ -73,26 +70,14 @@ class Kills(WithCluster):
         self.assertGreaterEqual(hits, HITS_LEAST * KILLS, "the kills met nothing")
 
 
-def main():
+def start(options):
     global KILLS, SEED  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--seed", type=int, default=SEED)
-    options, more = parser.parse_known_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
+    muster_test.BINARY = options.binary
     KILLS, SEED = options.kills, options.seed
-    try:
-        muster_test.CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
-    finally:
-        muster_test.CLUSTER.stop()
+    muster_test.CLUSTER = start_cluster(options.kubernetes)
+    return [muster_test.CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, numbers=[("kills", KILLS, "of the server"),
+                                       ("seed", SEED, "of their times")]))

@@ -2,21 +2,19 @@
 """Gangs of other projects' kinds, by their real definitions: JobSet, Kubeflow's training kinds,
 LeaderWorkerSet.
 
-Usage: kinds_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: kinds_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 The definitions are read from the projects' Go modules. Their operators do not run: the tests make
 the pods that they would, as the templates in the cluster say, and write what they would write into
 the status. Pods are played by kwok.
 """
-import argparse
-import os
 import sys
-import unittest
 
 import muster_test
-from binaries import CONTROL_PLANE, KUBERNETES, Missing, module_folder
+from binaries import CONTROL_PLANE, module_folder
 from control_plane import ControlPlane
 from kuberay import Kubectl
+from on_clusters import run_on
 
 CLUSTER = None
 DEFINITIONS = {  # module, version -> where its definitions are
@@ -111,11 +109,11 @@ class Kinds(muster_test.WithCluster):
                     "apiVersion": "v1", "kind": "Pod", "metadata": meta,
                     "spec": template["spec"]})
 
-    def say(self, condition):
+    def say(self, condition, path=None):
         """In the status, as its operator would."""
         said = {"type": condition, "status": "True", "reason": "Played", "message": "by the test",
                 "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        status, answer = CLUSTER.request("PATCH", self.path + "/status", {
+        status, answer = CLUSTER.request("PATCH", (path or self.path) + "/status", {
             "status": {"conditions": [said]}}, "application/merge-patch+json")
         self.assertEqual(status, 200, answer)
 
@@ -139,11 +137,16 @@ class Kinds(muster_test.WithCluster):
         self.assertIn("JobSet broken: Played: by the test", row["reason"])
 
     def test_every_training_kind_runs_and_succeeds(self):
+        jobs = {}
         for kind, (_, *roles) in TRAINING.items():
             with self.subTest(kind):
                 counts = [2 if role == "Worker" else 1 for role in sorted(roles)]
                 job = self.run_gang(training(kind, kind.lower()), counts)
-                self.say("Succeeded")
+                jobs[job] = (kind, self.path)
+        for _, path in jobs.values():
+            self.say("Succeeded", path)
+        for job, (kind, _) in jobs.items():
+            with self.subTest(kind):
                 self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
 
     def test_a_leader_worker_set_runs_until_it_is_cancelled(self):
@@ -162,26 +165,17 @@ def install_definitions(cluster):
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 
 
-def main():
+def start(options):
     global CLUSTER  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
-    try:
-        for module, version in DEFINITIONS:
-            module_folder(module, version)
-        CLUSTER = ControlPlane("real", options.kubernetes, programs=(*CONTROL_PLANE, "kubectl"))
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
+    muster_test.BINARY = options.binary
+    for module, version in DEFINITIONS:
+        module_folder(module, version)
+    CLUSTER = ControlPlane("real", options.kubernetes, programs=(*CONTROL_PLANE, "kubectl")).start()
     muster_test.CLUSTER = CLUSTER
-    with CLUSTER:
-        CLUSTER.add_nodes(4, gpus=8)
-        install_definitions(CLUSTER)
-        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
+    CLUSTER.add_nodes(4, gpus=8)
+    install_definitions(CLUSTER)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__))

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 """The real KubeRay operator with Muster in front: its guide step by step, and what comes after.
 
-Usage: kuberay_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: kuberay_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Pods are played by kwok: they run and are ready at once, and no Ray is in them. The guide's two
 AppWrappers are read from MCAD's Go module, as its users do from its repository.
 """
-import argparse
 import json
 import os
 import re
 import sys
-import unittest
 
 import muster_test
-from binaries import KUBERNETES, Missing, module_folder
+from binaries import module_folder
 from kuberay import (Kubectl, cluster_spec, container, install_appwrappers, ray_cluster,
                      start_cluster)
 from muster_server import Server
+from on_clusters import run_on
 
 CLUSTER = None
 GUIDE = None  # folder of the guide's files
@@ -283,26 +282,14 @@ class Plain(WithRay):
         self.wait_ready("third", 1)
 
 
-def main():
+def start(options):
     global CLUSTER, GUIDE  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
-    try:
-        GUIDE = module_folder(*MCAD) / "doc/usage/examples/kuberay/config"
-        CLUSTER = muster_test.CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        install_appwrappers(muster_test.BINARY, CLUSTER)
-        program = unittest.main(argv=[sys.argv[0], *more], exit=False, verbosity=2)
-        return not program.result.wasSuccessful()
-    finally:
-        CLUSTER.stop()
+    muster_test.BINARY = options.binary
+    GUIDE = module_folder(*MCAD) / "doc/usage/examples/kuberay/config"
+    CLUSTER = muster_test.CLUSTER = start_cluster(options.kubernetes)
+    install_appwrappers(muster_test.BINARY, CLUSTER)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__))

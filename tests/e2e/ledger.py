@@ -8,6 +8,19 @@ from audit import creations
 ENDS = {"true": "Succeeded", "false": "Failed", "sleep": "Running"}
 
 
+def is_doubled(test, attempts):
+    """Whether the Job's own controller, whose API server was killed, made a pod of a gang twice. It
+    takes the surplus one away again, and Muster has the gang run once more, whole.
+    `attempts`: {attempt: {(resource, index): how many were made}}."""
+    if not any(count > 1 for objects in attempts.values()
+               for what, count in objects.items() if what[0] == "pods"):
+        return False
+    test.assertLessEqual(set(attempts), {"1", "2"})
+    for objects in attempts.values():
+        test.assertEqual(objects[("jobs", "")], 1, "what Muster makes, it makes once")
+    return True
+
+
 class Ledger:
     """Of one test (a muster_test.WithCluster) and its server. Gangs have two pods."""
 
@@ -46,22 +59,16 @@ class Ledger:
             states = (state, "Cancelled") if job in self.open else (state,)
             self.test.wait_state(job, *states, wait_s=wait_s)
 
-    def doubled(self, counts):
-        """Gangs of which the Job's own controller, whose API server was killed, made a pod twice.
-        It takes the surplus one away again, and Muster has the gang run once more, whole."""
-        gangs = {what[1] for what, count in counts.items() if what[0] == "pods" and count > 1}
-        for what, count in counts.items():
-            if what[1] in gangs and what[0] == "jobs":
-                self.test.assertEqual(count, 1, "what Muster makes, it makes once")
-                self.test.assertIn(what[2], ("1", "2"))
-        return gangs
-
     def check_counts(self, api_was_killed=False):
         """Not one object too many; of a gang that ran, not one too few."""
         test = self.test
         there = [("jobs", job) for job in test.jobs()] + [("pods", pod) for pod in test.pods()]
         counts = creations(self.cluster, test.namespace, there)
-        aside = self.doubled(counts) if api_was_killed else set()
+        gangs = collections.defaultdict(lambda: collections.defaultdict(dict))
+        for (kind, job, attempt, index), count in counts.items():
+            gangs[job][attempt][(kind, index)] = count
+        aside = {job for job, attempts in gangs.items()
+                 if api_was_killed and is_doubled(test, attempts)}
         counts = {what: count for what, count in counts.items() if what[1] not in aside}
         twice = {what: count for what, count in counts.items() if count != 1}
         test.assertFalse(twice, "made more than once")

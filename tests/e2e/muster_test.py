@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
 """The real `muster serve` with a real Kubernetes: gangs from submit to their end.
 
-Usage: muster_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: muster_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everything else runs on. What
 was created, and how often, is counted in the API server's own audit log.
 """
-import argparse
 import json
-import os
 import sys
 import time
-import unittest
 
 import rbac
 from audit import creations, keep_audit_log
-from binaries import KUBERNETES, Missing
 from control_plane import ControlPlane
+from on_clusters import run_on
 from processes import free_port
 from with_server import WithServer
 
@@ -252,23 +249,12 @@ class OtherServers(WithCluster):
         self.assertLess(time.monotonic() - start, 10)
 
 
-def main():
+def start(options):
     global BINARY, CLUSTER  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    BINARY = os.path.abspath(options.binary)
-    try:
-        CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
-    finally:
-        CLUSTER.stop()
+    BINARY = options.binary
+    CLUSTER = start_cluster(options.kubernetes)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3))

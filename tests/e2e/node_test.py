@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 """The real `muster serve` with a real node: what pods print, how they end, commands in them.
 
-Usage: node_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: node_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 The node is a kubelet with containerd (real_node.py). `NOT TESTED` on its own line means that it
 cannot run here, and why.
 """
-import argparse
 import json
 import os
 import subprocess
 import sys
 import time
-import unittest
 
-from binaries import KUBERNETES, Missing
 from images import SHELL_IMAGE
+from on_clusters import run_on
 from real_node import RealNodeCluster
+from side_by_side import alone
 from with_server import WithServer
 
 BINARY = ""
@@ -103,6 +102,7 @@ class Output(WithNode):
             time.sleep(0.8)
         self.assert_all_lines(job, 150)
 
+    @alone
     def test_no_line_is_lost_or_doubled_when_the_api_server_restarts(self):
         job = self.numbered(300, 0.05)
         CLUSTER.restart_api()
@@ -110,6 +110,7 @@ class Output(WithNode):
         CLUSTER.restart_api()
         self.assert_all_lines(job, 300)
 
+    @alone  # with the node to itself
     def test_much_output_arrives_whole(self):
         # The runtime itself drops what is in the pipe when a program ends in the middle of a flood.
         job = self.submit("seq 1 300000; sleep 2")
@@ -172,7 +173,7 @@ class Commands(WithNode):
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
     def test_what_cannot_be_is_said(self):
-        job = self.submit("sleep 1000")
+        job = self.submit("sleep 1000", stop_grace="1s")  # it does not hear TERM
         self.wait_running(job)
         self.assertIn("no pod 4", self.refusal(job, "--pod", "4", "--", "ls"))
         self.assertIn("no-such-program", self.refusal(job, "--", "no-such-program"))
@@ -234,25 +235,16 @@ class Notes(WithNode):
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
 
-def main():
+def start(options):
     global BINARY, CLUSTER  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    BINARY = os.path.abspath(options.binary)
+    BINARY = options.binary
     # Memory is measured: a sanitizer must not keep what was freed.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
-    try:
-        CLUSTER = RealNodeCluster("real", options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    with CLUSTER:
-        CLUSTER.add_gpus(4)
-        program = unittest.main(argv=[sys.argv[0], *more], exit=False)
-        return not program.result.wasSuccessful()
+    CLUSTER = RealNodeCluster("real", options.kubernetes)
+    CLUSTER.start()
+    CLUSTER.add_gpus(4)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3, first=[Notes]))

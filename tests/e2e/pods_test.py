@@ -2,19 +2,17 @@
 """The pods of gangs on a real Kubernetes: what is written into them, what others do to them, and
 what a namespace allows.
 
-Usage: pods_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: pods_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Pods are played by kwok (stages.yaml).
 """
-import argparse
-import os
+import json
 import re
 import sys
-import unittest
 
 import muster_test
-from binaries import KUBERNETES, Missing
 from muster_test import start_cluster
+from on_clusters import run_on
 
 CLUSTER = None
 
@@ -38,8 +36,12 @@ class WithPods(muster_test.WithCluster):
         return made["ids"][0]
 
 
+SOON = "scheduling: {start_retry_pause: 1s}\n"  # what does not start is tried again
+
+
 class Others(WithPods):
     """What others do to a gang's pods is told, and the gang starts again, whole."""
+    more = SOON
 
     def wait_second_attempt(self, job, words):
         self.wait("it says who took the pod",
@@ -162,9 +164,36 @@ class Unbound(WithPods):
         self.wait_state(job, "Running")
         self.assertEqual([pod["spec"].get("affinity") for pod in self.pods()], [None, None])
 
+    def nodes_in_books(self, job):
+        return sorted(pod["node"] for pod in self.server.job(job)["placement"]["pods"])
+
+    def test_the_books_have_them_where_they_are_bound_also_after_a_restart(self):
+        """Muster packs the pods, the cluster's scheduler spreads them."""
+        job = self.gang("sleep", pods=4)
+        self.wait_state(job, "Running")
+        bound = sorted(pod["spec"]["nodeName"] for pod in self.pods())
+        placed = [pod["node"] for event in self.events(job, "placed") for pod in event["pods"]]
+        self.assertNotEqual(bound, sorted(placed), "it was not spread")
+        self.wait("the books follow", lambda: self.nodes_in_books(job) == bound)
+        self.assertEqual(len(self.events(job, "bound")), 1, "one for the gang")
+        self.server.kill()
+        self.server.start()
+        self.wait_state(job, "Running")
+        self.assertEqual(self.nodes_in_books(job), bound)
+        second = self.gang("true", pods=1)
+        self.assertEqual(self.server.wait_final(second)["state"], "Succeeded")
+        self.assertEqual(len(self.events(job, "bound")), 1, "nothing new is told")
+
+    def events(self, job, kind):
+        status, text, _ = self.server.api("GET", f"/events?job={job}&from=1&follow=false")
+        self.assertEqual(status, 200, text)
+        told = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ")]
+        return [event for event in told if event["kind"] == kind]
+
 
 class Quotas(WithPods):
     """What a namespace allows is kept by gangs that come at once, too."""
+    more = SOON
 
     def test_of_a_burst_no_gang_is_made_that_does_not_fit_whole(self):
         self.create("/api/v1/{ns}/resourcequotas", "ResourceQuota", "five",
@@ -192,24 +221,12 @@ class Quotas(WithPods):
             self.server.job(job)["state"] == "Running"][1:], 90)
 
 
-def main():
+def start(options):
     global CLUSTER  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    muster_test.BINARY = os.path.abspath(options.binary)
-    try:
-        CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    muster_test.CLUSTER = CLUSTER
-    try:
-        return not unittest.main(argv=[sys.argv[0], *more], exit=False).result.wasSuccessful()
-    finally:
-        CLUSTER.stop()
+    muster_test.BINARY = options.binary
+    CLUSTER = muster_test.CLUSTER = start_cluster(options.kubernetes)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__, workers=3, first=[Others, Quotas]))

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
 """Ray that runs: a RayCluster and a RayJob in AppWrappers, by KubeRay's operator, on a real node.
 
-Usage: ray_real_test.py MUSTER [--kubernetes VERSION] [unittest arguments]
+Usage: ray_real_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 
 Nobody is played here: containers have Python and Ray from PyPI (ray_image.py), the node is a
 kubelet with containerd (real_node.py). `NOT TESTED` on its own line means that it cannot run here,
 and why.
 """
-import argparse
-import os
 import sys
-import unittest
 
 from appwrapper_test import wrapper
-from binaries import KUBERNETES, Missing, kuberay_crds
+from binaries import kuberay_crds
 from kuberay import Kubectl, install_appwrappers, ray_cluster, start_operator
+from on_clusters import run_on
 from ray_image import RAY, RAY_IMAGE, find_image
 from real_node import RealNodeCluster, snapshotter_for_large_images
 from with_server import WithServer
@@ -135,24 +133,12 @@ def start_cluster(version):
     return cluster
 
 
-def main():
+def start(options):
     global BINARY, CLUSTER  # pylint: disable=global-statement
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("binary")
-    parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION")
-    options, more = parser.parse_known_args()
-    BINARY = os.path.abspath(options.binary)
-    try:
-        CLUSTER = start_cluster(options.kubernetes)
-    except Missing as missing:
-        print(f"NOT TESTED: {missing}")
-        return 0
-    try:
-        program = unittest.main(argv=[sys.argv[0], *more], exit=False, verbosity=2)
-        return not program.result.wasSuccessful()
-    finally:
-        CLUSTER.stop()
+    BINARY = options.binary
+    CLUSTER = start_cluster(options.kubernetes)
+    return [CLUSTER]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on(start, __doc__))

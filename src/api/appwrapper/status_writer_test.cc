@@ -68,6 +68,12 @@ struct Desk {
     facts.sight.is_made = true;
     touch();
   }
+  void waits_and_is_made() {
+    backs_off();
+    pass(seconds(10));
+    is_made();
+    pass(seconds(2));
+  }
   void has_pods(int pending, int running, int succeeded = 0) {
     facts.sight.pods = {pending, running, succeeded, 0};
     touch();
@@ -84,10 +90,7 @@ struct Desk {
 
 TEST(StatusWriter, FourWritesFromSubmitToCompletedHoweverThePodsTrickle) {
   Desk desk;
-  desk.backs_off();
-  desk.pass(seconds(10));
-  desk.is_made();
-  desk.pass(seconds(2));
+  desk.waits_and_is_made();
   desk.has_pods(1, 0);
   desk.pass(seconds(2));
   desk.has_pods(2, 0);
@@ -205,10 +208,7 @@ TEST(StatusWriter, AStepTakesTheCountsAlong) {
 TEST(StatusWriter, FourWritesOfOneOfV1beta2) {
   Desk desk;
   desk.is_v1beta2 = true;
-  desk.backs_off();
-  desk.pass(seconds(10));
-  desk.is_made();
-  desk.pass(seconds(2));
+  desk.waits_and_is_made();
   desk.has_pods(2, 0);
   desk.pass(seconds(20));
   desk.has_pods(1, 1);
