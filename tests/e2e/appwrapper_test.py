@@ -173,6 +173,7 @@ class Mcad(WithHub):
         self.assertEqual(self.names("jobs"), ["job.batch/small"])
         self.assertIn("Insufficient", self.kubectl("describe", "appwrapper", "big"))
 
+    @alone  # pods of others would be on its nodes when they go
     def test_the_next_runs_when_the_first_is_deleted(self):
         room = {"room": self.namespace}
         CLUSTER.add_nodes(2, prefix=self.namespace, labels=room)
@@ -407,6 +408,7 @@ class Successor(WithHub):
         self.wait_phase("stubborn", "Suspended")
         self.assertEqual(self.names("jobs,pods"), [])
 
+    @alone  # pods of others would be on its nodes when they go
     def test_gpus_keep_away_from_nodes_that_autopilot_marked_and_leave_them(self):
         room = {"room": self.namespace}
         health = "autopilot.ibm.com/gpuhealth"
@@ -660,6 +662,7 @@ class TakenOver(LeftBehind):
         self.begin_hub()
         self.check_taken_over("run", before)
 
+    @alone  # pods of others would be on its nodes when they go
     def test_a_deployment_that_ran_runs_on_and_fills_the_cluster_once(self):
         CLUSTER.add_nodes(2, prefix=self.namespace, labels={"room": self.namespace})
         for index in range(2):

@@ -5,7 +5,7 @@ Usage: binaries.py [--kubernetes VERSION] [--with NAME...]     prints the folder
 
 They come from the Go module proxy in pinned versions and are built once, into a cache outside of
 the tree whose folder carries the version: ${XDG_CACHE_HOME:-~/.cache}/muster/kube-<version>.
-MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.14,
+MUSTER_KUBE_BIN names a folder of ready ones instead, MUSTER_KUBERNETES another version (1.31.4,
 or oldest, or newest, as NAMED below).
 Go's own settings (GOPROXY, GOFLAGS) count.
 """
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 KUBERNETES = os.environ.get("MUSTER_KUBERNETES") or "1.34.4"
-NAMED = {"oldest": "1.31.14", "newest": "1.36.3"}  # versions of Kubernetes: `make e2e-versions`
+NAMED = {"oldest": "1.31.4", "newest": "1.36.3"}  # versions of Kubernetes: `make e2e-versions`
 ETCD = "3.6.7"
 KWOK = "0.7.0"
 KUBERAY = "1.4.2"
@@ -144,7 +144,7 @@ def build_plain(target, name):
 
 
 def number_of(version):
-    """1.31.14 of "oldest"; others are numbers."""
+    """1.31.4 of "oldest"; others are numbers."""
     return NAMED.get(version, version)
 
 

@@ -57,8 +57,9 @@ class Desk {
   }
 
   void create(const std::string& job, int pods = 1, std::uint32_t sets = 1,
-              const std::string& node = "node-0", std::uint32_t attempt = 1) {
-    ports::Action action{ports::Verb::Create, {job, attempt}, "c1", {}};
+              const std::string& node = "node-0", std::uint32_t attempt = 1,
+              std::uint32_t requeues = 0) {
+    ports::Action action{ports::Verb::Create, {job, attempt}, "c1", {}, requeues};
     for (std::uint32_t set = 0; set < sets; ++set) {
       for (int i = 0; i < pods; ++i) action.pods.push_back({set, node, "", 0, 0});
     }

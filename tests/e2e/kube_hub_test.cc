@@ -214,7 +214,7 @@ TEST_F(Hub, TooFewReadyPodsRequeueItUntilItMayNotBeAnyMore) {
   EXPECT_EQ(desk.hears("a did not start"),
             "a did not start: Insufficient number of Running and Completed pods, minimum=2, "
             "running=0, completed=0.");
-  desk.create("a", 2, 1, "nowhere", 2);
+  desk.create("a", 2, 1, "nowhere", /*attempt=*/2, /*requeues=*/1);
   EXPECT_THAT(desk.hears("a finished"), HasSubstr("a finished false 1 Insufficient number"));
   EXPECT_TRUE(is_all_gone());
 }

@@ -180,7 +180,8 @@ TEST_F(KubeInformer, RevisionsThatWereCompactedAwayMeanANewListWithTheDifference
   EXPECT_EQ(watched.informer().stats().lists, 2U);
   EXPECT_EQ(watched.added("stays"), 1);
   EXPECT_EQ(watched.deleted("stays"), 0);
-  EXPECT_EQ(watched.deleted("goes"), 1) << "nobody saw it go, and it is told";
+  EXPECT_TRUE(watched.wait_until([&] { return watched.deleted("goes") == 1; }))
+      << "nobody saw it go, and it is told";
   EXPECT_EQ(watched.added("made-anew"), 2);
   EXPECT_EQ(watched.deleted("made-anew"), 1);
   EXPECT_EQ(*watched.informer().store().get(ns + "/made-anew"), "2");
