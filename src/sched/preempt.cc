@@ -128,8 +128,8 @@ void VictimPool::put_in_order(std::vector<Suspect>& list) const {
 }
 
 /// Everyone who stands lower and may go, in order.
-std::vector<Suspect> VictimPool::below(const Standing& mine, const std::vector<JobSlot>& pushed,
-                                       Time& protected_until) {
+std::vector<Suspect> VictimPool::below(const Standing& mine, QueueId guarantor,
+                                       const std::vector<JobSlot>& pushed, Time& protected_until) {
   read(mine.priority);
   if (!in_order_) put_in_order(suspects_);
   in_order_ = true;
@@ -145,6 +145,8 @@ std::vector<Suspect> VictimPool::below(const Standing& mine, const std::vector<J
     const bool by_priority = s.standing.priority < mine.priority;
     if (by_priority && !rules.has(Rule::PreemptByPriority)) continue;
     if (!by_priority && !rules.has(Rule::Reclaim)) continue;
+    // What it borrows is lent by others: the next of its own queue takes nothing back by it.
+    if (!by_priority && world_.quota.guarantor(world_.job(s.job).queue) == guarantor) continue;
     if (s.safe_until > now_) {
       protected_until = std::min(protected_until, s.safe_until);
       continue;
@@ -403,9 +405,10 @@ void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected
   const Standing mine = standing_of(slot, charges);
   std::vector<JobSlot> pushed =
       world_.guarantees.pushed_by(world_, claim_of(world_, slot, policy_), charges);
-  if (!last_ || last_->mine != mine || last_->pushed != pushed) {
-    std::vector<Suspect> list = below(mine, pushed, protected_until);
-    last_ = Lower{mine, std::move(pushed), std::move(list), protected_until};
+  const QueueId guarantor = world_.quota.guarantor(world_.job(slot).queue);
+  if (!last_ || last_->mine != mine || last_->guarantor != guarantor || last_->pushed != pushed) {
+    std::vector<Suspect> list = below(mine, guarantor, pushed, protected_until);
+    last_ = Lower{mine, guarantor, std::move(pushed), std::move(list), protected_until};
   }
   protected_until = std::min(protected_until, last_->protected_until);
 }

@@ -1,7 +1,8 @@
 // Who must go so that a waiting gang can start.
 //
 // Every job has a standing: (inside its queue's guaranteed amounts or not, priority class); see
-// guarantee.h. A victim's standing is always below its beneficiary's. The potential is the multiset
+// guarantee.h. A victim's standing is always below its beneficiary's, and inside one guarantee its
+// class is: what a gang borrows is lent by other queues. The potential is the multiset
 // of the standings of all running jobs, compared from the highest down: every start and every
 // preemption raises it and it is bounded, so no sequence of them repeats. Shares and their memory
 // play no part here: half-life use orders admission, never eviction.
@@ -93,6 +94,7 @@ class VictimPool {
   /// Who stands lower than somebody: the same for most venues, whatever they charge.
   struct Lower {
     Standing mine;
+    QueueId guarantor;
     std::vector<JobSlot> pushed;
     std::vector<Suspect> list;
     Time protected_until;
@@ -103,8 +105,8 @@ class VictimPool {
   void put_in_order(std::vector<Suspect>& list) const;
   void read(int below);
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
-  std::vector<Suspect> below(const Standing& mine, const std::vector<JobSlot>& pushed,
-                             Time& protected_until);
+  std::vector<Suspect> below(const Standing& mine, QueueId guarantor,
+                             const std::vector<JobSlot>& pushed, Time& protected_until);
   std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit,
                                    VictimSearch& search);
   std::optional<std::vector<const Suspect*>> fewest(Ask& ask, const std::vector<Suspect>& list,

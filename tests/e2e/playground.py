@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 from binaries import CONTROL_PLANE, KUBERNETES, Missing, find_binaries
@@ -92,7 +93,7 @@ def hold(options, folder):
                                             encoding="utf-8")
         server = Daemon("muster", [options.muster, "serve", "--config", folder / "muster.yaml"],
                         folder / "muster.log").start()
-        wait_until("the server", lambda: is_listening(port), [server])
+        wait_until("the server", lambda: is_serving(port), [server])
         (folder / "ready").write_text(usage(options, port, kubeconfig, len(clusters) > 2),
                                       encoding="utf-8")
         ended.wait()
@@ -103,9 +104,13 @@ def hold(options, folder):
         (folder / "pid").unlink(missing_ok=True)
 
 
-def is_listening(port):
-    sockets = Path("/proc/net/tcp").read_text(encoding="ascii")
-    return f"0100007F:{port:04X} 00000000:0000 0A" in sockets
+def is_serving(port):
+    """A server listens while it recovers, and answers that it does."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def running(folder):
