@@ -119,8 +119,8 @@ bool SimulatedCluster::bind_pod(const ports::Attempt& attempt, model::PodPlace& 
   return true;
 }
 
-/// The pod's place is on this host from now on, if it has room. Which whole devices is the host's
-/// choice; a share is on the device that it was planned for, or nowhere.
+/// The pod's place is on this host from now on, if it has room: on the devices that it was planned
+/// for, or else on those that the host chooses. A share does not leave its host.
 bool SimulatedCluster::settle_on(Host& host, const model::Resources& asks,
                                  model::PodPlace& place) const {
   const model::NodeSpec& spec = host.spec;
@@ -136,11 +136,13 @@ bool SimulatedCluster::settle_on(Host& host, const model::Resources& asks,
   if (is_share && place.node != spec.name) return false;
   int left = std::popcount(place.devices);
   std::uint32_t devices = 0;
-  for (int d = 0; d < spec.gpu_count && left > 0; ++d) {
-    if (is_share && ((place.devices >> d) & 1u) == 0) continue;
-    if (host.devices[static_cast<std::size_t>(d)] + int{place.each} > 1000) continue;
-    devices |= 1u << d;
-    --left;
+  for (const bool planned : {true, false}) {
+    for (int d = 0; d < spec.gpu_count && left > 0; ++d) {
+      if (((place.devices >> d) & 1u) != (planned ? 1u : 0u)) continue;
+      if (host.devices[static_cast<std::size_t>(d)] + int{place.each} > 1000) continue;
+      devices |= 1u << d;
+      --left;
+    }
   }
   if (left > 0) return false;
   place.node = spec.name;
