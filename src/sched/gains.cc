@@ -560,33 +560,34 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open&
       if (l.up_to < below) level = &l;
     }
     if (one_pod && level == nullptr) return false;  // no victim on these nodes
-    std::int64_t idle = reserved_devices(at, place.cluster, place.type, open);
     const auto& unreserved = at.world.fleet.cluster(place.cluster).unreserved[place.type.index()];
+    std::int64_t idle = 0;
     for (std::size_t whole = 1; whole < unreserved.size(); ++whole)
       idle += static_cast<std::int64_t>(whole) * unreserved[whole];
-    const std::int64_t free_by_victims =
-        (evictable.gpu_milli - evictable_on_closed(at, place, below, open)) / 1000 + 1;
-    const std::int64_t devices = idle + free_by_victims;
     return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
       const PodShapeRec& pod = at.world.shapes.pod(set.pod);
       const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
-      const auto holds = [&](const Free& free) {
-        return pod.cpu <= free.cpu && pod.memory <= free.memory &&
-               (!whole || pod.gpus <= free.gpus);
-      };
-      if (whole && devices < std::int64_t{pod.gpus} * set.least) return false;
       const auto open_and_holds = [&](const Free& free) {
-        return holds(free) && (free.kept.is_none() || open(at.world.reservation(free.kept)));
+        return pod.cpu <= free.cpu && pod.memory <= free.memory &&
+               (!whole || pod.gpus <= free.gpus) &&
+               (free.kept.is_none() || open(at.world.reservation(free.kept)));
       };
-      if (whole && set.least > 1 &&
-          !room_for_all(at, id, place.cluster, place.type,
-                        free_by_victims + reserved_devices(at, place.cluster, place.type, open))) {
+      const auto any_holds = [&](const std::vector<Free>& nodes) {
+        return std::any_of(nodes.begin(), nodes.end(), open_and_holds);
+      };
+      if ((one_pod || !any_holds(place.nodes)) && (level == nullptr || !any_holds(level->nodes))) {
         return false;
       }
-      if (!one_pod && std::any_of(place.nodes.begin(), place.nodes.end(), open_and_holds))
-        return true;
-      return level != nullptr &&
-             std::any_of(level->nodes.begin(), level->nodes.end(), open_and_holds);
+      if (!whole) return true;
+      // Who runs on reserved nodes is counted last: these may be hundreds.
+      const std::int64_t kept = reserved_devices(at, place.cluster, place.type, open);
+      const std::int64_t needed = std::int64_t{pod.gpus} * set.least;
+      if (idle + kept + evictable.gpu_milli / 1000 + 1 < needed) return false;
+      const std::int64_t free_by_victims =
+          (evictable.gpu_milli - evictable_on_closed(at, place, below, open)) / 1000 + 1;
+      if (idle + kept + free_by_victims < needed) return false;
+      return set.least < 2 ||
+             room_for_all(at, id, place.cluster, place.type, free_by_victims + kept);
     });
   });
 }
