@@ -1,11 +1,11 @@
 // Who must go so that a waiting gang can start.
 //
 // Every job has a standing: (inside its queue's guaranteed amounts or not, priority class); see
-// guarantee.h. A victim's standing is always below its beneficiary's, and inside one guarantee its
-// class is: what a gang borrows is lent by other queues. The potential is the multiset
-// of the standings of all running jobs, compared from the highest down: every start and every
-// preemption raises it and it is bounded, so no sequence of them repeats. Shares and their memory
-// play no part here: half-life use orders admission, never eviction.
+// guarantee.h. A victim's standing is always below its beneficiary's. Inside one guarantee its
+// class is: what a gang borrows is lent by other queues. The potential is the multiset of the
+// standings of all running jobs, compared from the highest down: every start and every preemption
+// raises it and it is bounded, so no sequence of them repeats. Shares and their memory play no
+// part here: half-life use orders admission, never eviction.
 #pragma once
 
 #include <array>
