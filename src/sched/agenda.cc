@@ -69,7 +69,8 @@ LineId Agenda::next(World& world) {
 }
 
 LineId Agenda::best_candidate(World& world) {
-  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none() || !new_holders_.empty()) {
+  while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none() || !new_holders_.empty() ||
+         !rising_.empty()) {
     const QueueId id = tournament().best();
     if (id.is_none()) break;
     const QueueState& q = state_of(id);
@@ -155,9 +156,11 @@ void Agenda::mark_candidates(World& world, bool closer) {
     const LineId id = (*with_chance)[i];
     if (lines_[id.index()].failed != epoch_) add(id);
   }
-  for (const QueueId queue : new_holders_) {
-    mark_whole(world, queue);
-    marked.push_back(queue);
+  for (const auto* queues : {&new_holders_, &rising_}) {
+    for (const QueueId queue : *queues) {
+      mark_whole(world, queue);
+      marked.push_back(queue);
+    }
   }
   sort_unique(marked);
   std::vector<Tournament::Entrant> entrants;
@@ -245,7 +248,8 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   }
   auto scan = q.scan;
   std::optional<Entry> found;
-  const bool by_chance = !try_all_ && !reserve_open_ && !fifo && q.new_holder != plan_;
+  const bool by_chance =
+      !try_all_ && !reserve_open_ && !fifo && q.new_holder != plan_ && q.rising != plan_;
   const auto end = world.lines_of(id).end();
   for (auto next = scan; scan != end && !found; scan = next, ++scanned_) {
     // States of lines are scattered: the next one is on its way while this one is looked at.
@@ -289,7 +293,7 @@ void Agenda::find_candidate(World& world, QueueId id) {
       if (!inside.is_none()) q.candidate = inside;
     }
     venues(world, *policy_, world.line(q.candidate).shape);
-    own.tier = inside_guaranteed(world, entry_of(world, q.candidate)) ? 0 : 1;
+    own.tier = is_turn_inside(world, q.candidate) ? 0 : 1;
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
@@ -319,7 +323,8 @@ std::optional<Agenda::Entry> Agenda::first_candidate(World& world, QueueId id, b
 LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
   QueueState& q = queues_[id.index()];
   const auto inside = [&](const Entry& e) {
-    if (lines_[e.line.index()].current != e.job || !is_candidate(world, e)) return false;
+    const LineState& s = lines_[e.line.index()];
+    if (s.current != e.job || s.lent == epoch_ || !is_candidate(world, e)) return false;
     venues(world, *policy_, e.shape);
     return inside_guaranteed(world, e);
   };
@@ -332,18 +337,22 @@ LineId Agenda::first_inside_guarantee(World& world, QueueId id) {
 
 bool Agenda::is_candidate(const World& world, const Entry& entry) {
   LineState& s = lines_[entry.line.index()];
-  if (s.failed == epoch_) return false;
   s.may_evict = true;
+  if (!s.inside && queues_[entry.queue.index()].rising == plan_ && inside_guaranteed(world, entry))
+    return true;  // it was not when it was tried
+  if (s.failed == epoch_) return false;
+  if (s.inside && !inside_guaranteed(world, entry)) set_inside(entry.line, entry.shape, false);
   if (s.due && s.follows) {
-    s.may_evict = gains_.hope_of(moment(world), world.line(entry.line), entry.job).victims;
+    s.may_evict =
+        gains_.hope_of(moment(world), world.line(entry.line), entry.job, s.inside).victims;
   } else if (!s.due && !(try_all_ && s.tried != plan_)) {
     if (!s.parked_at.is_none()) return false;
     const bool open = reserve_open_ || queues_[entry.queue.index()].new_holder == plan_;
     const bool reserves = open && !holds_reservation(world, entry.job) && may_reserve(world, entry);
-    const Gains::Hope hope = gains_.hope_of(moment(world), world.line(entry.line), entry.job);
+    const Gains::Hope hope =
+        gains_.hope_of(moment(world), world.line(entry.line), entry.job, s.inside);
     if (!reserves && !hope.room && !hope.victims) return false;
-    // Else nothing has changed since the last search; guarantees move with every start and end.
-    s.may_evict = hope.victims || world.quota.any_guarantee();
+    s.may_evict = hope.victims;  // else nothing has changed since the last search
   }
   return !refuse_at_once(world, entry);
 }
@@ -359,7 +368,7 @@ bool Agenda::refuse_at_once(const World& world, const Entry& entry) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = *why;
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, entry);
+  set_inside(entry.line, entry.shape, inside_guaranteed(world, entry));
   if (depends_on_others(world, entry.shape, s.why)) list(entry.line, relational_);
   return true;
 }
@@ -383,6 +392,11 @@ bool Agenda::next_only_follows(const World& world, const LineState& s, const Lin
   return lacked_room && !s.due && !try_all_ && s.tried != plan_ && s.recheck.is_never() &&
          !world.quota[line.queue].limited && !world.quota.any_guarantee() &&
          world.job(s.current).extra_queues.empty();
+}
+
+void Agenda::defer(World& world, LineId id) {
+  lines_[id.index()].lent = epoch_;
+  find_candidate(world, world.line(id).queue);
 }
 
 void Agenda::advance(World& world, LineId id) {
@@ -456,7 +470,7 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   s.tried = plan_;
   s.failed = epoch_;
   s.why = std::move(why);
-  s.inside = world.quota.any_guarantee() && inside_guaranteed(world, s.current);
+  set_inside(id, line.shape, inside_guaranteed(world, s.current));
   if (depends_on_others(world, line.shape, s.why)) list(id, relational_);
   s.recheck = recheck;
   if (!recheck.is_never()) rechecks_.emplace(recheck, id);
@@ -524,39 +538,52 @@ void Agenda::rebuild(World& world) {
   try_all_ = true;
   everybody_at_ = 0;
   touched_.clear();
+  rising_.clear();
   gains_.forget_all();
 }
 
-/// Lines that were not inside their guarantee when they were tried and are now, which gives them
-/// the right to evict.
-template <typename Wake>
-void Agenda::each_now_inside(World& world, QueueId guarantor, const Wake& wake) {
+void Agenda::set_inside(LineId id, ShapeId shape, bool inside) {
+  LineState& s = lines_[id.index()];
+  if (s.inside == inside) return;
+  s.inside = inside;
+  gains_.set_inside(shape, id, inside);
+}
+
+/// More is left to some class of those below the guarantor: lines of theirs that were not inside
+/// when they were tried may be now, which gives them the right to evict. Who is, is looked at when
+/// the turn of its queue comes: the first of them to start may leave nothing to the others.
+std::vector<QueueId> Agenda::rise(const World& world, QueueId guarantor) {
   std::vector<QueueId> below = {guarantor};
-  std::vector<LineId> found;
+  std::vector<QueueId> risen;
   while (!below.empty()) {
     const QueueId id = below.back();
     below.pop_back();
     if (world.quota.guarantor(id) != guarantor) continue;
     const auto& children = world.quota[id].children;
     below.insert(below.end(), children.begin(), children.end());
-    for (const LineRank& rank : world.lines_of(id)) {
-      const LineState& s = lines_[rank.line.index()];
-      if (s.inside || s.due) continue;
-      venues(world, *policy_, rank.shape);
-      const Entry entry{rank.priority, rank.seq, rank.line, rank.job, id, rank.shape};
-      if (inside_guaranteed(world, entry)) found.push_back(rank.line);
-    }
+    if (world.lines_of(id).empty()) continue;
+    QueueState& q = queues_[id.index()];
+    if (q.rising != plan_) rising_.push_back(id);
+    q.rising = plan_;
+    q.blocked = 0;
+    risen.push_back(id);
   }
-  for (const LineId line : found) wake(line);
+  return risen;
 }
 
 /// What was started or evicted in this plan may have left more to others, and may have pushed some
 /// out of their guarantee, whom others may evict now.
 void Agenda::look_inside_guarantees(World& world) {
   const Guarantees::News news = world.guarantees.take_news();
-  for (const QueueId guarantor : news.grown)
-    each_now_inside(world, guarantor, [&](LineId line) { retry(world, line); });
-  if (!news.fallen || try_all_ || !gains_.standings_fell(moment(world))) return;
+  for (const QueueId guarantor : news.grown) {
+    for (const QueueId queue : rise(world, guarantor)) {
+      mark_whole(world, queue);
+      offer(world, queue, bound_of(world, queue));
+    }
+  }
+  if (!gains_.stand_lower(moment(world), news.fallen)) return;
+  ++epoch_;  // what was tried in vain may have victims now
+  ++rights_;
   mark_candidates(world);
   looked_ = 0;
   gains_stale_ = dense_;
@@ -604,6 +631,7 @@ void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
     gains_.line_changed(moment(world), id);
     if (world.line(id).jobs.empty()) {
       unpark(id);
+      set_inside(id, world.line(id).shape, false);
       s.current = JobSlot::none();
       continue;
     }
@@ -623,8 +651,7 @@ void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
   for (const QueueId queue : world.changes.freed) {
     wake_for_quota(world, queue);
   }
-  for (const QueueId guarantor : more_left)
-    each_now_inside(world, guarantor, [&](LineId line) { make_due(line); });
+  for (const QueueId guarantor : more_left) rise(world, guarantor);
   if (world.changes.released) {
     const std::set<LineId> wanting = wanting_;
     for (const LineId id : wanting) make_due(id);
@@ -656,6 +683,9 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   if (world.fleet.take_repeller_left()) world.changes.everything = true;
   const Guarantees::News news = world.guarantees.take_news();
   try_all_ = false;
+  const bool cut_short = !may_evict_;  // the last plan: who might have evicted then may now
+  if (!cut_short) rising_.clear();
+  for (const QueueId queue : rising_) queues_[queue.index()].rising = plan_;
   if (fresh_ || world.changes.everything) {
     rebuild(world);
   } else {
@@ -666,8 +696,10 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   planning_ = false;
   rights_changed(world, true, {}, {});
   planning_ = true;
+  std::vector<JobSlot> lower = world.changes.started;
+  lower.insert(lower.end(), news.fallen.begin(), news.fallen.end());
   gains_.begin(moment(world), try_all_ ? std::vector<NodeId>{} : world.fleet.gained(),
-               try_all_ ? std::vector<JobSlot>{} : world.changes.started, news.fallen);
+               try_all_ ? std::vector<JobSlot>{} : lower, cut_short);
   world.fleet.gained().clear();
   mark_candidates(world);
   looked_ = 0;

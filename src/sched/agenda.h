@@ -45,6 +45,7 @@ struct LineState {
   std::uint64_t moved = 0;   // plan in which `current` is not the first any more
   std::uint64_t tried = 0;   // plan in which it was looked at
   std::uint64_t failed = 0;  // epoch in which it was tried in vain
+  std::uint64_t lent = 0;    // epoch in which it has a place, but not inside its guarantee
 };
 
 class Agenda {
@@ -59,6 +60,10 @@ class Agenda {
   /// The best line to try; none() when nothing is left.
   LineId next(World& world);
   JobSlot current(LineId line) const { return lines_[line.index()].current; }
+  /// It is its turn because it is inside its guarantee.
+  bool is_turn_inside(const World& world, LineId line) const;
+  /// Its place is outside its guarantee: its turn comes with all others.
+  void defer(World& world, LineId line);
   /// The line's current job was placed or given up: go on to its next job. Shares of its queues
   /// have changed.
   void advance(World& world, LineId line);
@@ -71,6 +76,8 @@ class Agenda {
   void park(World& world, LineId line, Why why, Time recheck = Time::never());
   /// It found no nodes to reserve although it may: it is tried again when others give theirs back.
   void wants_nodes(LineId line) { list(line, wanting_); }
+  /// What others start may change the answer: it is tried again after that.
+  void watches_others(LineId line) { list(line, relational_); }
   /// To be tried (again) in this plan: it has lost its reservation, or its first job is given up.
   void retry(World& world, LineId line);
 
@@ -118,6 +125,7 @@ class Agenda {
     std::uint64_t moving = 0;      // plan in which the first of a fifo queue started
     std::uint64_t blocked = 0;     // epoch in which it did not
     std::uint64_t new_holder = 0;  // plan in which a job of it got a reservation
+    std::uint64_t rising = 0;      // plan in which more of its guarantee was left to it
     std::uint64_t none_inside = 0;  // guarantees_state() in which no line is inside of them
   };
   struct Failure {
@@ -168,8 +176,8 @@ class Agenda {
   void unpark(LineId line);
   void list(LineId line, std::set<LineId>& among);
   void take_changes(World& world, const std::set<QueueId>& more_left);
-  template <typename Wake>
-  void each_now_inside(World& world, QueueId guarantor, const Wake& wake);
+  void set_inside(LineId line, ShapeId shape, bool inside);
+  std::vector<QueueId> rise(const World& world, QueueId guarantor);
   void look_inside_guarantees(World& world);
   std::uint64_t guarantees_state(const World& world) const {
     return rights_ + world.guarantees.growths();
@@ -198,6 +206,7 @@ class Agenda {
   int reserve_above_ = 0;  // only jobs above this class can still get a reservation
   std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
   std::vector<QueueId> new_holders_;  // queues that got one in this plan, with guarantees
+  std::vector<QueueId> rising_;       // queues with more of their guarantee left, in this plan
   std::vector<JobSlot> holders_;      // of any reservation, also of those whose victims are leaving
   std::uint64_t version_seen_ = 0;
   std::size_t types_seen_ = 0;

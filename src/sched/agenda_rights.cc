@@ -47,6 +47,11 @@ bool Agenda::inside_guaranteed(const World& world, JobSlot job) const {
   return inside_guaranteed(world, claim_of(world, job, *policy_), world.job(job).shape);
 }
 
+bool Agenda::is_turn_inside(const World& world, LineId line) const {
+  return policy_->rules.has(Rule::GuaranteedFirst) && lines_[line.index()].lent != epoch_ &&
+         inside_guaranteed(world, entry_of(world, line));
+}
+
 bool Agenda::may_evict(const World& world, const Entry& entry) const {
   if (!may_evict_ || !lines_[entry.line.index()].may_evict) return false;
   const int priority = std::min(entry.priority, world.quota.cap(entry.queue));

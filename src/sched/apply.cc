@@ -356,7 +356,7 @@ class Applier {
   bool operator()(const model::ForeignPodSeen& e) {
     const ClusterId id = w_.fleet.find_cluster(e.cluster);
     if (id.is_none()) return false;
-    w_.fleet.see_foreign(id, e.pod, w_.shapes);
+    if (w_.fleet.see_foreign(id, e.pod, w_.shapes)) w_.changes.released = true;
     return true;
   }
   bool operator()(const model::ForeignPodGone& e) {

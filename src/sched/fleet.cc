@@ -146,24 +146,26 @@ void Fleet::lose_node(ClusterId cluster, const std::string& name, Shapes& shapes
   refresh(id, shapes);
 }
 
-void Fleet::see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes) {
-  lose_foreign(cluster, pod.uid, shapes);
+bool Fleet::see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes) {
+  const bool was_there = lose_foreign(cluster, pod.uid, shapes);
   const NodeId id = node_for(cluster, pod.node);
   for (const auto& [name, amount] : pod.requests.extended) shapes.extended_index(name);
   leave_class(id);
   nodes_[id.index()].foreign.emplace(pod.uid, pod);
   foreign_at_[clusters_[cluster.index()].spec.name + "/" + pod.uid] = {cluster, id};
   refresh(id, shapes);
+  return was_there;
 }
 
-void Fleet::lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes) {
+bool Fleet::lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes) {
   const auto it = foreign_at_.find(clusters_[cluster.index()].spec.name + "/" + uid);
-  if (it == foreign_at_.end()) return;
+  if (it == foreign_at_.end()) return false;
   const NodeId id = it->second.second;
   foreign_at_.erase(it);
   leave_class(id);
   nodes_[id.index()].foreign.erase(uid);
   refresh(id, shapes);
+  return true;
 }
 
 void Fleet::set_profile(Node& node, ProfileId profile) {

@@ -128,8 +128,9 @@ class Fleet {
   ClusterId set_cluster(const model::ClusterSpec& spec);
   void see_node(ClusterId cluster, const model::NodeSpec& spec, Shapes& shapes);
   void lose_node(ClusterId cluster, const std::string& name, Shapes& shapes);
-  void see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes);
-  void lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes);
+  /// True if it was there before, perhaps elsewhere or with more.
+  bool see_foreign(ClusterId cluster, const model::ForeignPod& pod, Shapes& shapes);
+  bool lose_foreign(ClusterId cluster, const std::string& uid, Shapes& shapes);
   void set_rules(const Rules& rules) { rules_ = rules; }
   const Rules& rules() const { return rules_; }
   /// Brings ranks and profiles up to date with new nodes and newly asked label keys. Call before

@@ -38,10 +38,9 @@ std::optional<int> evictable_class(const World& world, const PodOn& pod) {
   return job.active->counted_at;
 }
 
-/// Not to be ruled out that somebody would have to go for a job of this class.
-bool stands_above_somebody(const Gains::Moment& at, int priority) {
-  return at.may_evict &&
-         (at.world.quota.any_guarantee() || at.world.lowest_running_priority() < priority);
+/// Not to be ruled out that somebody would have to go for such a job.
+bool stands_above_somebody(const Gains::Moment& at, int priority, bool inside) {
+  return at.may_evict && (inside || at.world.lowest_running_priority() < priority);
 }
 
 /// Another job of the line has it reserved: it may start although the first of the line does not.
@@ -52,24 +51,31 @@ bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
 
 }  // namespace
 
-void Gains::begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started,
-                  bool fallen) {
+void Gains::begin(const Moment& at, const std::vector<NodeId>& nodes,
+                  const std::vector<JobSlot>& lower, bool go_on) {
   count_idle(at.world, nodes_, left_over_);  // of the last plan's
   ++plan_;
-  nodes_ = std::move(nodes);
+  if (!go_on) nodes_.clear();
+  nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
   sort_unique(nodes_);
   gained_.clear();
   count_idle(at.world, nodes_, gained_);
-  new_victims_.clear();
-  for (const JobSlot slot : started) {
-    const Job& job = at.world.job(slot);
-    if (!job.active || !at.world.shapes[job.shape].gang.preemptible) continue;
+  if (!go_on) new_victims_.clear();
+  add_victims(at.world, lower);
+  list_classes(at);
+  list_from_all(at);
+}
+
+/// Their nodes. False if all of these were known.
+bool Gains::add_victims(const World& world, const std::vector<JobSlot>& jobs) {
+  const std::size_t known = new_victims_.size();
+  for (const JobSlot slot : jobs) {
+    const Job& job = world.job(slot);
+    if (!job.active || !world.shapes[job.shape].gang.preemptible) continue;
     for (const PodOn& pod : job.active->pods) new_victims_.push_back(pod.node);
   }
   sort_unique(new_victims_);
-  standings_moved_ = (fallen || !started.empty()) && at.world.quota.any_guarantee();
-  list_classes(at);
-  list_from_all(at);
+  return new_victims_.size() > known;
 }
 
 /// What of the gained nodes' devices is idle now, added up by place.
@@ -131,11 +137,22 @@ void Gains::add(const Moment& at, const std::vector<NodeId>& nodes) {
   list_from_all(at);
 }
 
-bool Gains::standings_fell(const Moment& at) {
-  if (standings_moved_) return false;
-  standings_moved_ = true;
+bool Gains::stand_lower(const Moment& at, const std::vector<JobSlot>& jobs) {
+  if (!add_victims(at.world, jobs)) return false;
+  list_classes(at);
   list_from_all(at);
   return true;
+}
+
+void Gains::set_inside(ShapeId shape, LineId line, bool inside) {
+  if (inside_.size() <= shape.index()) inside_.resize(shape.index() + 1);
+  std::set<LineId>& lines = inside_[shape.index()];
+  if (inside) {
+    lines.insert(line);
+  } else {
+    lines.erase(line);
+  }
+  if (shape.index() < bounds_.size()) bounds_[shape.index()].any_inside = !lines.empty();
 }
 
 void Gains::narrow(const Moment& at) {
@@ -179,6 +196,7 @@ void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) con
     if (o.run_ms <= longest || o.priority > closed_up_to_) to.push_back(o.line);
   }
   to.insert(to.end(), runs.changed.begin(), runs.changed.end());
+  if (b.any_inside) to.insert(to.end(), inside_[id.index()].begin(), inside_[id.index()].end());
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   const auto [from, end] = std::equal_range(near_holders_.begin(), near_holders_.end(),
                                             std::pair{id, LineId::none()}, less);
@@ -254,10 +272,8 @@ void Gains::list_closed(const Moment& at) {
   for (const Kept& kept : kept_) {
     const Reservation& r = at.world.reservation(kept.by);
     if (r.preempting) continue;
-    const int priority = at.world.quota.any_guarantee()
-                             ? std::numeric_limits<int>::min()
-                             : priority_class(at.world, at.world.job(r.job), at.policy);
-    closed_up_to_ = std::min(closed_up_to_, priority);
+    closed_up_to_ =
+        std::min(closed_up_to_, priority_class(at.world, at.world.job(r.job), at.policy));
     windows_.push_back((r.start - at.now).ms);
   }
   sort_unique(windows_);
@@ -403,7 +419,7 @@ void Gains::list_from_all(const Moment& at) {
     runs_.resize(at.world.shapes.size());
   }
   maybe_.clear();
-  const bool anything = !opened_.empty() || !places_.empty() || standings_moved_;
+  const bool anything = !opened_.empty() || !places_.empty();
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     const ShapeId shape{static_cast<std::uint32_t>(i)};
     bounds_[i].chance = Chance::None;
@@ -419,10 +435,8 @@ bool Gains::is_worth_a_look(const Moment& at, const Bounds& b) const {
   if (b.least_gpus <= most_gpus_ && b.least_cpu <= most_cpu_ && b.least_memory <= most_memory_) {
     return true;
   }
-  if (!at.may_evict) return false;
-  if (standings_moved_) return true;
-  if (places_.empty()) return false;
-  if (at.world.quota.any_guarantee()) return may_make_room(b, std::numeric_limits<int>::max());
+  if (!at.may_evict || places_.empty()) return false;
+  if (b.any_inside) return may_make_room(b, std::numeric_limits<int>::max());
   return at.world.lowest_running_priority() < b.highest_class && may_make_room(b, b.highest_class);
 }
 
@@ -433,6 +447,7 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   b = {};
   b.known = true;
   b.chance = chance;
+  b.any_inside = id.index() < inside_.size() && !inside_[id.index()].empty();
   const Shape& shape = at.world.shapes[id];
   b.least_gpus = std::numeric_limits<std::uint8_t>::max();
   b.least_cpu = b.least_memory = std::numeric_limits<std::int64_t>::max();
@@ -474,7 +489,7 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape) cons
   if (holder.shape == shape) return true;
   if (r.preempting) return false;
   if (at.now + Duration{runs_[shape.index()].least_ms} <= r.start) return true;
-  if (at.world.quota.any_guarantee()) return true;  // to whoever is inside
+  if (bounds_[shape.index()].any_inside) return true;
   if (priority_class(at.world, holder, at.policy) < bounds_[shape.index()].highest_class)
     return true;
   const auto near =
@@ -544,11 +559,11 @@ std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, in
 /// Room that is too little alone may be enough together with jobs of a lower standing that hold
 /// nodes of the same kind there.
 template <typename Open>
-bool Gains::with_victims(const Moment& at, ShapeId id, int priority, const Open& open) {
-  if (!stands_above_somebody(at, priority)) return false;
-  const bool guarantees = at.world.quota.any_guarantee();
-  if (standings_moved_) return true;
-  const int below = guarantees ? std::numeric_limits<int>::max() : priority;
+bool Gains::with_victims(const Moment& at, ShapeId id, int priority, bool inside,
+                         const Open& open) {
+  if (!stands_above_somebody(at, priority, inside)) return false;
+  // Inside its guarantee it may evict whoever borrows, of any class.
+  const int below = inside ? std::numeric_limits<int>::max() : priority;
   if (!may_make_room(bounds_[id.index()], below)) return false;
   const Shape& shape = at.world.shapes[id];
   const bool one_pod = shape.least_pods == 1;
@@ -608,7 +623,8 @@ Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
       chance = Chance::Some;
     }
   }
-  if (chance == Chance::None && with_victims(at, id, b.highest_class, open)) chance = Chance::Some;
+  if (chance == Chance::None && with_victims(at, id, b.highest_class, b.any_inside, open))
+    chance = Chance::Some;
   return chance;
 }
 
@@ -619,22 +635,22 @@ bool Gains::has_chance(const Moment& at, ShapeId shape) {
   return chance != Chance::None;
 }
 
-Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot) {
+Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, bool inside) {
   if (!has_chance(at, line.shape)) return {};
   Hope hope;
   hope.room = bounds_[line.shape.index()].chance == Chance::Any;
   const bool capped = at.policy.rules.has(Rule::PriorityCap);
   const int priority =
       capped ? std::min(line.priority, at.world.quota.cap(line.queue)) : line.priority;
-  if (hope.room && !stands_above_somebody(at, priority)) return hope;  // without a look at the job
+  if (hope.room && !stands_above_somebody(at, priority, inside))
+    return hope;  // without a look at the job
   const Job& job = at.world.job(slot);
-  const bool maybe_inside = !at.world.quota.guarantor(job.queue).is_none();
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
-                    priority, maybe_inside};
+                    priority, inside};
   const auto open = [&](const Reservation& r) {
     return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
   };
-  hope.victims = with_victims(at, line.shape, priority, open);
+  hope.victims = with_victims(at, line.shape, priority, inside, open);
   if (hope.room || hope.victims) return hope;
   hope.room = std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
     if (is_kept_for_line(at.world, o.kept, job.line)) return true;

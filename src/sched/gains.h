@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,14 +29,17 @@ class Gains {
     bool may_evict;
   };
 
-  /// A new plan. `started`: jobs placed since the last one, new victims perhaps. `fallen`: others
-  /// came to stand lower than they did.
-  void begin(const Moment& at, std::vector<NodeId> nodes, const std::vector<JobSlot>& started,
-             bool fallen);
+  /// A new plan. `lower`: jobs placed since the last one and others that came to stand lower than
+  /// they did, new victims perhaps. `go_on`: beside what the last plan had, which not everybody has
+  /// tried who might evict.
+  void begin(const Moment& at, const std::vector<NodeId>& nodes, const std::vector<JobSlot>& lower,
+             bool go_on);
   /// Nodes that became open in the middle of a plan.
   void add(const Moment& at, const std::vector<NodeId>& nodes);
-  /// Others came to stand lower in the middle of a plan. False if that was known already.
-  bool standings_fell(const Moment& at);
+  /// These came to stand lower in the middle of a plan. False if nothing new follows from it.
+  bool stand_lower(const Moment& at, const std::vector<JobSlot>& jobs);
+  /// What a try of the line found: its first job is inside of guaranteed amounts, or not.
+  void set_inside(ShapeId shape, LineId line, bool inside);
   /// Some of it was used up, or rights have changed: fewer have a chance.
   void narrow(const Moment& at);
   /// It has another first job, or that one is expected to run for another time.
@@ -44,6 +48,7 @@ class Gains {
     bounds_.clear();
     runs_.clear();
     rooms_.clear();
+    inside_.clear();
   }
   /// What a try in vain found. Rooms only grow by what is gained from now on.
   void remember_rooms(const World& world, ShapeId shape, const std::vector<VenueRoom>& rooms);
@@ -62,8 +67,8 @@ class Gains {
   };
   /// Some line of the shape has one.
   bool has_chance(const Moment& at, ShapeId shape);
-  /// Of the first job of the line.
-  Hope hope_of(const Moment& at, const Line& line, JobSlot job);
+  /// Of the first job of the line, which is inside of guaranteed amounts or not.
+  Hope hope_of(const Moment& at, const Line& line, JobSlot job, bool inside);
 
  private:
   enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
@@ -76,6 +81,7 @@ class Gains {
   /// every plan.
   struct Bounds {
     bool known = false;
+    bool any_inside = false;  // of guaranteed amounts
     Chance chance = Chance::None;
     std::uint8_t least_gpus = 0;  // of one pod, 0 for shares
     int highest_class = std::numeric_limits<int>::min();
@@ -120,6 +126,7 @@ class Gains {
     Free free;
   };
 
+  bool add_victims(const World& world, const std::vector<JobSlot>& jobs);
   void list_classes(const Moment& at);
   void list_places(const Moment& at);
   void list_kept(const World& world);
@@ -143,7 +150,7 @@ class Gains {
   void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
-  bool with_victims(const Moment& at, ShapeId shape, int priority, const Open& open);
+  bool with_victims(const Moment& at, ShapeId shape, int priority, bool inside, const Open& open);
   template <typename Open>
   bool may_hold(const Moment& at, ShapeId shape, ClassId cls, const Open& open) const;
   template <typename Open>
@@ -175,10 +182,10 @@ class Gains {
   std::vector<std::pair<ShapeId, LineId>> near_holders_;
   std::vector<std::int64_t> windows_;  // until their reservations start, ascending
   int closed_up_to_ = 0;  // nobody up to this class finds victims or takes kept nodes by its class
-  std::vector<NodeId> new_victims_;  // nodes where jobs were placed lately
+  std::vector<NodeId> new_victims_;  // nodes of jobs that were placed lately, or stand lower now
   std::vector<Place> places_;        // of all these nodes
   std::vector<Most> most_;           // in any place, ascending; the first: with nobody gone
-  bool standings_moved_ = false;     // starts may have pushed others out of their guarantees
+  std::vector<std::set<LineId>> inside_;  // of guaranteed amounts, by shape
   /// What a try in vain found, and what had been gained by then.
   struct Room {
     std::uint64_t plan = 0;

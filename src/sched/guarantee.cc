@@ -87,7 +87,7 @@ void Guarantees::fill_from(QueueId guarantor, Fill& fill, std::size_t row) {
     std::int64_t* behind = &fill.left[(i + 1) * width];
     const bool inside = fits(amounts, left, width);
     if (m.inside != inside) ++turns_;
-    news_.fallen = news_.fallen || (m.inside && !inside);
+    if (m.inside && !inside) news_.fallen.push_back(m.job);
     m.inside = inside;
     bool same = true;
     bool grows = false;

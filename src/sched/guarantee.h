@@ -50,8 +50,8 @@ class Guarantees {
 
   /// What happened, if only for a moment.
   struct News {
-    std::set<QueueId> grown;  // guarantors of which more was left to some class
-    bool fallen = false;      // somebody was inside and is not any more
+    std::set<QueueId> grown;      // guarantors of which more was left to some class
+    std::vector<JobSlot> fallen;  // were inside and are not any more
   };
   /// Since it was last asked.
   News take_news() { return std::exchange(news_, {}); }

@@ -218,7 +218,7 @@ std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy&
 }
 
 Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy,
-                const Asker& asker, const std::vector<int>& counts) {
+                const Asker& asker, const std::vector<int>& counts, Turn turn) {
   Judgement j;
   const Job& job = world.job(asker.job);
   const Shape& shape = world.shapes[job.shape];
@@ -243,6 +243,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     if (only_promised && !is_promised(world, job, venues, venue)) continue;
     if (first_over && quota.of(venue)) {
       j.over_somewhere = true;
+      j.over_held = j.over_held || quota.of(venue)->bound == QuotaBound::Held;
       continue;
     }
     all_over = false;
@@ -250,11 +251,14 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
     const VenueView view = placer.view(venue, shape, counts, here);
     if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) {
       j.over_somewhere = true;
+      j.over_held = j.over_held || quota.of(venue)->bound == QuotaBound::Held;
       continue;
     }
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};
     reserved_only = reserved_only || view.reserved_only;
-    if (view.enough) j.candidates.push_back({&venue, view, {}, here.inside});
+    const bool is_turn = turn == Turn::Everybody || here.inside || only_promised;
+    j.lent = j.lent || (view.enough && !is_turn);
+    if (view.enough && is_turn) j.candidates.push_back({&venue, view, {}, here.inside});
     if (!view.enough && shape.sets.size() == 1)
       j.rooms.push_back({venue.cluster, venue.types[0], view.unreserved});
   }

@@ -2,6 +2,7 @@
 // why there is none.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,13 +18,19 @@ struct Judgement {
   Why why = NotTried{};  // if there is no candidate, or none of them can hold the gang after all
   std::vector<VenueRoom> rooms;  // of venues without enough of it; only for gangs of one set
   bool over_somewhere = false;   // its own quota, not room, kept it out of a venue
+  bool over_held = false;        // by what is kept for others, which they may come to use
+  bool lent = false;             // there is a place, but outside its guarantee
 };
+
+/// Whose turn it is: everybody's who waits, or of those inside their guarantees, who come first and
+/// get only what is their own.
+enum class Turn : std::uint8_t { Everybody, Inside };
 
 /// The asker of a job that would start now.
 Asker asker_of(const World& world, const Policy& policy, JobSlot job, Time now);
 
 Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& policy,
-                const Asker& asker, const std::vector<int>& counts);
+                const Asker& asker, const std::vector<int>& counts, Turn turn = Turn::Everybody);
 
 struct Chosen {
   std::size_t candidate = 0;  // index in Judgement::candidates

@@ -215,8 +215,16 @@ class Planner {
       return;
     }
     Why why;
-    if (try_start(id, slot, why)) return;
-    wait(id, slot, why);
+    turn_ = agenda_.is_turn_inside(world_, id) ? Turn::Inside : Turn::Everybody;
+    lent_ = false;
+    const bool starts = try_start(id, slot, why);
+    turn_ = Turn::Everybody;
+    if (starts) return;
+    if (lent_) {
+      agenda_.defer(world_, id);
+    } else {
+      wait(id, slot, why);
+    }
   }
 
   /// The job does not start now: reserve, evict or just wait, by the strategy of its queue.
@@ -245,6 +253,7 @@ class Planner {
     } else {
       agenda_.park(world_, id, why, recheck);
       if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
+      if (std::exchange(over_held_, false)) agenda_.watches_others(id);
     }
     tell_rights();
   }
@@ -265,6 +274,7 @@ class Planner {
     if (shape.elastic && policy_.rules.has(Rule::Elastic) && start_smaller(id, slot, asker)) {
       return true;
     }
+    if (lent_) return false;
     if (std::holds_alternative<NoRoom>(why)) {
       if (const auto never = infeasible(world_, agenda_, policy_, job.shape)) why = *never;
     }
@@ -292,7 +302,8 @@ class Planner {
 
   bool start_with(LineId id, JobSlot slot, const std::vector<int>& counts, const Asker& asker,
                   Why& why) {
-    Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts);
+    Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts, turn_);
+    lent_ = lent_ || judged.lent;
     if (auto chosen = place_best(world_, placer_, policy_, asker, counts, judged)) {
       started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods), counts,
               judged.candidates);
@@ -301,6 +312,7 @@ class Planner {
     why = judged.why;
     rooms_ = std::move(judged.rooms);
     over_somewhere_ = judged.over_somewhere;
+    over_held_ = judged.over_held;
     return false;
   }
 
@@ -612,8 +624,11 @@ class Planner {
   std::set<JobSlot> out_of_turn_;           // started before others of their line or fifo queue
   std::map<JobSlot, Preempting> evicting_;  // for whom others were stopped in this plan
   std::vector<JobSlot> overdue_;
+  Turn turn_ = Turn::Everybody;   // of the line at hand
+  bool lent_ = false;             // it has a place that it is not its turn to take
   std::vector<VenueRoom> rooms_;  // found by the last try in vain
   bool over_somewhere_ = false;   // its own quota kept it out of a venue
+  bool over_held_ = false;        // because it is kept for others
   std::set<ShapeId> no_nodes_;    // found no nodes to reserve, not even in the future
   bool wants_nodes_ = false;      // the line at hand is one of those
   // To be told to the agenda:

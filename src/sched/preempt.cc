@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "sched/judge.h"
 #include "sched/room_walk.h"
@@ -49,10 +50,9 @@ Claim claim_of(const World& world, JobSlot slot, const Policy& policy) {
 VictimPool::VictimPool(World& world, const Policy& policy, Time now)
     : world_(world), policy_(policy), now_(now) {
   const Rules& rules = policy.rules;
-  if (!world.quota.any_guarantee() && rules.has(Rule::PreemptibleOnly) &&
-      rules.has(Rule::PriorityCap)) {
-    return;  // the class alone decides: read() takes those who stand lower, as far as asked
-  }
+  turns_seen_ = world.guarantees.turns();
+  by_class_ = rules.has(Rule::PreemptibleOnly) && rules.has(Rule::PriorityCap);
+  if (by_class_) return;  // read() takes those who may stand lower, as far as asked
   read_up_to_ = everybody;
   for (const ClusterId cluster : world.fleet.by_name()) {
     for (const JobSlot slot : world.active_in(cluster)) {
@@ -62,7 +62,6 @@ VictimPool::VictimPool(World& world, const Policy& policy, Time now)
       if (gang.preemptible || !rules.has(Rule::PreemptibleOnly)) add_suspect(slot);
     }
   }
-  read_standings();
 }
 
 /// Starts and evictions of the plan move others into their guarantee, or out of it.
@@ -85,6 +84,8 @@ void VictimPool::add_suspect(JobSlot slot) {
   s.job = slot;
   s.cluster = job.active->cluster;
   s.standing.priority = priority_class(world_, job, policy_);
+  s.standing.inside =
+      policy_.rules.has(Rule::ProtectGuaranteed) && world_.guarantees.is_inside(world_, slot);
   s.gpu_milli = job.active->gpu_milli;
   s.lost_gpu_ms = lost_work(job, s.gpu_milli, policy_, now_);
   if (gang.min_runtime.ms > 0 && policy_.rules.has(Rule::MinRuntime)) {
@@ -130,7 +131,7 @@ void VictimPool::put_in_order(std::vector<Suspect>& list) const {
 /// Everyone who stands lower and may go, in order.
 std::vector<Suspect> VictimPool::below(const Standing& mine, QueueId guarantor,
                                        const std::vector<JobSlot>& pushed, Time& protected_until) {
-  read(mine.priority);
+  read(mine.inside ? everybody : mine.priority);
   if (!in_order_) put_in_order(suspects_);
   in_order_ = true;
   bool moved = false;
@@ -420,7 +421,7 @@ bool VictimPool::anybody_in(const Venue& venue, int priority) const {
   });
 }
 
-/// By score; among equals where the least is lost, then the first.
+/// By score; among equals where the least is lost, then where the fewest go.
 void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
                                 std::vector<std::pair<std::size_t, Preemption>>& found,
                                 VictimSearch& search) const {
@@ -430,18 +431,20 @@ void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
   for (const auto& [venue, p] : found) least = std::min(least, p.lost_gpu_ms);
   struct Row {
     std::int64_t lost = 0;
+    std::size_t victims = 0;
     std::size_t at = 0;
     ClusterScore score;
   };
   std::vector<Row> rows;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    rows.push_back({found[i].second.lost_gpu_ms, i, known[found[i].first]});
+    const Preemption& p = found[i].second;
+    rows.push_back({p.lost_gpu_ms, p.victims.size(), i, known[found[i].first]});
     set_points(rows.back().score, Part::Damage, damage_points(rows.back().lost, least),
                policy_.cluster_weights);
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     if (a.score.total != b.score.total) return a.score.total > b.score.total;
-    return a.lost != b.lost ? a.lost < b.lost : a.at < b.at;
+    return std::tie(a.lost, a.victims, a.at) < std::tie(b.lost, b.victims, b.at);
   });
   search.found = std::move(found[rows.front().at].second);
   for (const Row& row : rows) {
@@ -459,8 +462,12 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
   std::vector<std::pair<std::size_t, Preemption>> found;  // by position in venues
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
-    // For quota it does not matter where a victim runs, for room it does.
-    if (read_up_to_ != everybody && !anybody_in(venue, mine) && !ask.over()) continue;
+    // For quota it does not matter where a victim runs, nor to pods that look at others; for room
+    // it does.
+    const int up_to = standing_of(slot, ask.charges).inside ? everybody : mine;
+    const bool relations =
+        world_.shapes[world_.job(slot).shape].relational || world_.fleet.repelling_pods() > 0;
+    if (by_class_ && !relations && !anybody_in(venue, up_to) && !ask.over()) continue;
     look_from(slot, ask.charges, result.protected_until);
     ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
     if (auto here = choose(ask, last_->list, limit, result))

@@ -119,6 +119,7 @@ class VictimPool {
   const Policy& policy_;
   Time now_;
   static constexpr int everybody = std::numeric_limits<int>::max();
+  bool by_class_ = false;  // they are read as far as asked, else all at once
   int read_up_to_ = std::numeric_limits<int>::min();  // running jobs below this class are listed
   std::vector<Suspect> suspects_;
   bool in_order_ = false;  // they are
