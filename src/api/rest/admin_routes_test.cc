@@ -16,6 +16,7 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
   std::unique_ptr<auth::Tokens> tokens = *auth::Tokens::open(scratch.file("tokens"));
   std::shared_ptr<const config::Config> config =
       std::make_shared<config::Config>(config::check("queues: [{name: q}]").config);
+  std::string objection;  // of the server to any configuration
   std::string file = "queues: [{name: q, weight: 3}]";
   std::vector<std::string> joined;
   std::vector<std::string> left;
@@ -32,6 +33,11 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
                      return !busy;
                    },
                    [this] { return LoadedConfig{config, "m.yaml", Time{5}}; },
+                   [this](std::string_view yaml) {
+                     config::Checked checked = config::check(yaml);
+                     if (!objection.empty()) checked.problems.push_back({0, 0, "", objection});
+                     return checked;
+                   },
                    [this]() -> Result<std::string> { return file; },
                    [this](const config::Config& next, const config::Diff&) -> Status {
                      config = std::make_shared<config::Config>(next);
@@ -359,6 +365,16 @@ TEST_F(AdminRoutes, AReloadChangesTheBooksAndKeepsACordon) {
   EXPECT_EQ(audit.back().verb, "reload");
   file = "queues: 7";
   EXPECT_EQ(post("/config/reload").status, 400);
+}
+
+TEST_F(AdminRoutes, WhatTheRunningServerMayNotTakeOverDoesNotReachTheBooks) {
+  objection = "listen: can be reached from other machines";
+  EXPECT_EQ(post("/config/reload?dry_run=true").at("ok"), false);
+  const auto refused = post("/config/reload");
+  EXPECT_EQ(refused.status, 400) << refused.text;
+  EXPECT_NE(refused.text.find(objection), std::string::npos) << refused.text;
+  EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
+  EXPECT_TRUE(audit.empty());
 }
 
 TEST_F(AdminRoutes, WhileTheStoreRefusesChangesAreToldToComeAgain) {

@@ -20,7 +20,7 @@ using CandidatePtr = std::shared_ptr<const Candidate>;
 
 CandidatePtr candidate_of(const AdminParts& parts, std::string_view yaml) {
   auto candidate = std::make_shared<Candidate>();
-  candidate->checked = config::check(yaml);
+  candidate->checked = parts.check_config(yaml);
   if (candidate->checked.ok())
     candidate->diff = config::diff(*parts.config().config, candidate->checked.config);
   return candidate;
