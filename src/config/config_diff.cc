@@ -135,7 +135,7 @@ class Differ {
       return top;
     };
     for (std::string& text : changes(joining(before_), joining(after_))) line(std::move(text));
-    section("scheduling", before_.scheduling, after_.scheduling);
+    section("scheduling", before_.scheduling, after_.scheduling, {"start_retry_pause"});
     section("retention", before_.retention, after_.retention);
     section("limits", before_.limits, after_.limits,
             {"inbox", "batch", "request_bytes", "connections"});
@@ -158,7 +158,8 @@ class Differ {
     }
   }
 
-  /// Of a cluster that is open: what its pods are made of. How it is reached may change.
+  /// Of a Kubernetes cluster that is open: what its pods are made of. How it is reached may change,
+  /// and all of the others.
   static bool is_fixed(std::string_view change) {
     constexpr std::array<std::string_view, 7> keys = {
         "type ", "namespace ", "namespaces ", "image ", "node_binding ", "ready_within ", "pod "};

@@ -409,6 +409,31 @@ class OwnServer(unittest.TestCase):
         self.assertIn("method=POST target=/api/muster/v1/jobs status=201", server.log())
         self.assertEqual(server.api("POST", "/jobs", [{"command": "true"}] * 3)[0], 400)
 
+    def test_clusters_of_this_machine_and_simulated_ones_follow_the_file(self):
+        sim = "- {name: sim, type: simulated, run_time: 1h, nodes: [{count: %d, gpu: {T4: 1}}]}\n"
+        server = self.begin(HERE + sim % 1)
+        first = server.submit("true", gpus=1, clusters=["sim"])
+        server.wait_state(first, "Running")
+        second = server.submit("true", gpus=1, clusters=["sim"])
+        wide = server.submit("true", gpus=6, clusters=["here"])
+        server.write_config(HERE.replace("slots: 4", "slots: 6, stop_grace: 1s") + sim % 3)
+        status, preview, _ = server.api("POST", "/config/reload")
+        self.assertEqual((status, preview["restart"]), (200, []), preview)
+        server.wait_state(second, "Running")
+        self.assertEqual(server.wait_final(wide)["state"], "Succeeded")
+        deaf = server.submit("trap '' TERM; echo up; while :; do sleep 0.1; done")
+        server.wait("it hears nothing",
+                    lambda: server.api("GET", f"/jobs/{deaf}/logs")[1]["lines"])
+        server.api("POST", f"/jobs/{deaf}/cancel")
+        server.wait_final(deaf, wait_s=15)  # and not after the 30 s of other clusters
+        names = lambda: [row["name"] for row in
+                         server.api("GET", "/nodes?cluster=sim")[1]["nodes"]]
+        self.assertEqual(len(names()), 3)
+        server.write_config(HERE + (sim % 1).replace("{count", "{name: other, count"))
+        self.assertEqual(server.api("POST", "/config/reload")[0], 200)
+        server.wait("the others are gone", lambda: "other-0" in names())
+        self.assertEqual(server.job(first)["state"], "Running", "what runs goes on")
+
     def test_a_full_disk_stops_acceptance_and_heals(self):
         def limits():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
