@@ -217,6 +217,7 @@ class Differ {
     }
     for (const auto& [name, pool] : old) {
       if (now.contains(name)) continue;
+      diff_.pools.push_back(name);
       line(fmt::format("pool {}: is removed; jobs sent there wait", name));
       diff_.events.emplace_back(model::PoolSet{{name, "", {}, {}}});
     }
@@ -229,10 +230,12 @@ class Differ {
     }
     for (const auto& [name, pool] : old_fleet) {
       if (now_fleet.contains(name)) continue;
+      diff_.pools.push_back(name);
       line(fmt::format("fleet pool {}: is removed; jobs sent there wait", name));
       diff_.events.emplace_back(model::FleetPoolSet{{name, {}}});
     }
   }
+  /// A pool, or a fleet pool.
   template <typename T>
   bool differs(std::string_view kind, const std::map<std::string, const T*>& old, const T& now) {
     const auto known = old.find(now.name);
@@ -241,6 +244,7 @@ class Differ {
       return true;
     }
     if (*known->second == now) return false;
+    diff_.pools.push_back(now.name);
     for (const std::string& change : changes(*known->second, now))
       line(fmt::format("{} {}: {}", kind, now.name, change));
     return true;

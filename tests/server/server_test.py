@@ -419,6 +419,7 @@ class OwnServer(unittest.TestCase):
         server.write_config(HERE.replace("slots: 4", "slots: 6, stop_grace: 1s") + sim % 3)
         status, preview, _ = server.api("POST", "/config/reload")
         self.assertEqual((status, preview["restart"]), (200, []), preview)
+        self.assertEqual(preview["jobs_affected"], 3, preview)
         server.wait_state(second, "Running")
         self.assertEqual(server.wait_final(wide)["state"], "Succeeded")
         deaf = server.submit("trap '' TERM; echo up; while :; do sleep 0.1; done")
