@@ -173,6 +173,23 @@ TEST_F(AdminRoutes, AQueueWithJobsOrQueuesInItStays) {
   EXPECT_EQ(audit.back().verb, "delete");
 }
 
+TEST_F(AdminRoutes, AQueueStaysForJobsThatStandInNoLine) {
+  submit("held", "q", [](model::JobSpec& job) { job.held = true; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"held"});
+  submit("elsewhere", "other");
+  submit("depends", "q", [](model::JobSpec& job) { job.depends_on = {"elsewhere"}; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"depends"});
+  submit("later", "q", [this](model::JobSpec& job) { job.start_after = now + hours(1); });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"later"});
+  submit("also", "other", [](model::JobSpec& job) { job.extra_queues = {"q"}; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"also"});
+  EXPECT_EQ(remove("/queues/q").status, 204);
+}
+
 TEST_F(AdminRoutes, ACordonChangesNothingElseOfTheCluster) {
   const auto answer = post("/clusters/a/cordon");
   ASSERT_EQ(answer.status, 200) << answer.text;
