@@ -211,6 +211,23 @@ class OneServer(unittest.TestCase):
                                             headers={"Content-Type": "application/yaml"})
         self.assertEqual(status, 201, answer)
 
+    def test_a_dry_run_is_judged_as_a_submit_and_keeps_nothing(self):
+        ok = [{"command": "true", "name": "dry"},
+              {"command": "true", "clusters": ["here"], "queue": "other"}]
+        status, answer, _ = self.server.api("POST", "/jobs?dry_run=true", ok)
+        self.assertEqual((status, answer["ids"], len(answer["jobs"])), (200, [], 2), answer)
+        self.assertEqual(self.server.api("GET", "/jobs?name=dry")[1]["jobs"], [])
+        for wrong, word in (({"queue": "othr"}, "did you mean other"), ({"pool": "p"}, "no pool"),
+                            ({"clusters": ["her"]}, "did you mean here"),
+                            ({"depends_on": ["nobody"]}, "no job"), ({"image": "x"}, "image: ")):
+            for path in ("/jobs", "/jobs?dry_run=true"):
+                error = self.error(400, "POST", path, {"command": "true", **wrong})
+                self.assertIn(word, error["message"], (path, wrong))
+        two = "name: a\ncommand: true\n---\ncommand: true\ndepends_on: [a]\n"
+        status, answer, _ = self.server.api("POST", "/jobs?dry_run=true", two,
+                                            headers={"Content-Type": "application/yaml"})
+        self.assertEqual((status, len(answer["jobs"])), (200, 2), answer)
+
     def test_a_repeated_submit_gets_the_jobs_of_the_first(self):
         key = {"Idempotency-Key": "k1"}
         answers = []
@@ -457,6 +474,24 @@ class OwnServer(unittest.TestCase):
         while server.api("POST", "/jobs", {"command": "true", "held": True})[0] != 201:
             self.assertLess(time.monotonic(), end + 30, server.log())
             time.sleep(0.05)
+
+    def test_jobs_that_wait_in_whatever_way_count_against_the_limit(self):
+        server = self.begin("limits: {waiting_jobs: 3}\n" + QUEUES)
+        key = {"Idempotency-Key": "once"}
+        job = {"command": "true", "held": True}
+        status, first, _ = server.api("POST", "/jobs", job, headers=key)
+        self.assertEqual(status, 201, first)
+        server.submit("true", depends_on=first["ids"])
+        later = server.submit("true", start_after="2100-01-01T00:00:00Z")
+        status, answer, headers = server.api("POST", "/jobs", job)
+        self.assertEqual((status, headers.get("Retry-After")), (429, "1"), answer)
+        status, again, _ = server.api("POST", "/jobs", job, headers=key)
+        self.assertEqual((status, again["ids"]), (200, first["ids"]), "it was taken")
+        self.assertEqual(server.api("DELETE", "/queues/default")[0], 409)
+        self.assertEqual(server.api("POST", f"/jobs/{later}/cancel")[0], 200)
+        server.wait("there is room for one",
+                    lambda: server.api("POST", f"/jobs/{later}/retry")[0] == 201)
+        self.assertEqual(server.api("POST", f"/jobs/{later}/retry")[0], 429)
 
     def test_too_many_at_once_are_told_to_come_again(self):
         server = self.begin("limits: {inbox: 20, batch: 20}\n" + QUEUES)
