@@ -17,6 +17,7 @@
 
 #include "apps/muster/serve/health_port.h"
 #include "apps/muster/serve/mcad_profile.h"
+#include "apps/muster/serve/overrides.h"
 #include "apps/muster/serve/server.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -28,8 +29,7 @@ namespace {
 
 struct ServeOptions {
   std::string config;
-  std::string listen;
-  std::string data_dir;
+  Overrides over;
   std::string tls_cert;
   std::string tls_key;
   bool demo = false;
@@ -76,15 +76,8 @@ std::optional<Setup> setup_of(const ServeOptions& options) {
   for (const config::Problem& problem : checked.problems)
     fmt::print(stderr, "{}\n", config::to_text(problem, name));
   if (!checked.ok()) return std::nullopt;
-  config::Config& config = checked.config;
-  if (!options.listen.empty()) config.listen = options.listen;
-  if (!options.data_dir.empty()) config.data_dir = options.data_dir;
-  if (options.tls_cert.empty() != options.tls_key.empty()) {
-    fmt::print(stderr, "muster serve: --tls-cert and --tls-key come together\n");
-    return std::nullopt;
-  }
-  if (!options.tls_cert.empty()) config.tls = config::Tls{options.tls_cert, options.tls_key};
-  made.config = std::move(config);
+  options.over.put_over(checked.config);
+  made.config = std::move(checked.config);
   return made;
 }
 
@@ -153,7 +146,12 @@ sigset_t waited_signals() {
   return set;
 }
 
-int serve(const ServeOptions& options) {
+int serve(ServeOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    fmt::print(stderr, "muster serve: --tls-cert and --tls-key come together\n");
+    return 1;
+  }
+  if (!options.tls_cert.empty()) options.over.tls = config::Tls{options.tls_cert, options.tls_key};
   const std::optional<Setup> setup = setup_of(options);
   if (!setup) return 1;
   const sigset_t signals = waited_signals();
@@ -169,7 +167,7 @@ int serve(const ServeOptions& options) {
     }
     health = std::move(*opened);
   }
-  Server server(setup->config, options.config, [&failed] {
+  Server server(setup->config, options.config, options.over, [&failed] {
     failed = true;
     ::kill(::getpid(), SIGTERM);
   });
@@ -196,8 +194,10 @@ void add_serve(CLI::App& app) {
   const auto options = std::make_shared<ServeOptions>();
   CLI::App* command = cli::add_command(app, "serve", "run the server");
   cli::add_option(*command, "--config", options->config, "YAML file; none: SQLite in ./data");
-  cli::add_option(*command, "--listen", options->listen, "address, instead of that in the file");
-  cli::add_option(*command, "--data-dir", options->data_dir, "folder, instead of that in the file");
+  cli::add_option(*command, "--listen", options->over.listen,
+                  "address, instead of that in the file");
+  cli::add_option(*command, "--data-dir", options->over.data_dir,
+                  "folder, instead of that in the file");
   cli::add_option(*command, "--tls-cert", options->tls_cert, "certificate chain, PEM");
   cli::add_option(*command, "--tls-key", options->tls_key, "its key, PEM");
   cli::add_flag(*command, "--demo", options->demo, "this machine and two simulated clusters");

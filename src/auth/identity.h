@@ -1,6 +1,7 @@
 // Who asks, and who may be let in at all. Every request has a user: that of its bearer token, or,
 // on a connection from this machine without one, the local user. There is no listener beyond
-// loopback on which somebody without a token could be taken for anybody.
+// loopback on which somebody without a token could be taken for anybody. (The health port of the
+// profile mcad, which asks nobody who he is, answers /healthz alone.)
 //
 // A connection from loopback is not proof of a person at this machine: a proxy forwards strangers,
 // and a page in a browser can send requests to any address. So the local user is given only if the

@@ -36,10 +36,15 @@ Result<int> reload(Session& session, bool dry_run) {
     session.print_data(*preview);
     return truth(*preview, "ok") ? exit_done : exit_refused;
   }
-  for (const json::value& problem : list(*preview, "problems"))
-    session.note(fmt::format("{}:{}: {}{}", text(problem, "line"), text(problem, "column"),
+  for (const json::value& problem : list(*preview, "problems")) {
+    const std::string place =
+        number(problem, "line").value_or(0) == 0
+            ? ""
+            : fmt::format("{}:{}: ", text(problem, "line"), text(problem, "column"));
+    session.note(fmt::format("{}{}{}", place,
                              text(problem, "severity") == "warning" ? "warning: " : "",
                              text(problem, "message")));
+  }
   if (!truth(*preview, "ok")) return invalid("the server's file has errors: nothing is changed");
   if (list(*preview, "changes").empty()) {
     session.out("nothing changed\n");

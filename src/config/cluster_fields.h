@@ -122,7 +122,8 @@ struct Fields<Cluster> {
     v.field("cpu", &Cluster::cpu, "local: cores to give away; all if not given", at_least(0));
     v.field("memory", &Cluster::memory, "local: memory to give away; all if not given",
             at_least(0));
-    v.field("stop_grace", &Cluster::stop_grace, "local: at most this between TERM and KILL");
+    v.field("stop_grace", &Cluster::stop_grace,
+            "local: between TERM and KILL of jobs that do not say it; 30s if not given");
     v.field("nodes", &Cluster::nodes, "simulated: groups of equal nodes");
     v.field("run_time", &Cluster::run_time, "simulated: how long a pod runs; 1m if not given");
     v.field("kubeconfig", &Cluster::kubeconfig, "kubernetes: file that says how to reach it");

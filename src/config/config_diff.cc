@@ -135,7 +135,7 @@ class Differ {
       return top;
     };
     for (std::string& text : changes(joining(before_), joining(after_))) line(std::move(text));
-    section("scheduling", before_.scheduling, after_.scheduling);
+    section("scheduling", before_.scheduling, after_.scheduling, {"start_retry_pause"});
     section("retention", before_.retention, after_.retention);
     section("limits", before_.limits, after_.limits,
             {"inbox", "batch", "request_bytes", "connections"});
@@ -158,7 +158,8 @@ class Differ {
     }
   }
 
-  /// Of a cluster that is open: what its pods are made of. How it is reached may change.
+  /// Of a Kubernetes cluster that is open: what its pods are made of. How it is reached may change,
+  /// and all of the others.
   static bool is_fixed(std::string_view change) {
     constexpr std::array<std::string_view, 7> keys = {
         "type ", "namespace ", "namespaces ", "image ", "node_binding ", "ready_within ", "pod "};
@@ -216,6 +217,7 @@ class Differ {
     }
     for (const auto& [name, pool] : old) {
       if (now.contains(name)) continue;
+      diff_.pools.push_back(name);
       line(fmt::format("pool {}: is removed; jobs sent there wait", name));
       diff_.events.emplace_back(model::PoolSet{{name, "", {}, {}}});
     }
@@ -228,10 +230,12 @@ class Differ {
     }
     for (const auto& [name, pool] : old_fleet) {
       if (now_fleet.contains(name)) continue;
+      diff_.pools.push_back(name);
       line(fmt::format("fleet pool {}: is removed; jobs sent there wait", name));
       diff_.events.emplace_back(model::FleetPoolSet{{name, {}}});
     }
   }
+  /// A pool, or a fleet pool.
   template <typename T>
   bool differs(std::string_view kind, const std::map<std::string, const T*>& old, const T& now) {
     const auto known = old.find(now.name);
@@ -240,6 +244,7 @@ class Differ {
       return true;
     }
     if (*known->second == now) return false;
+    diff_.pools.push_back(now.name);
     for (const std::string& change : changes(*known->second, now))
       line(fmt::format("{} {}: {}", kind, now.name, change));
     return true;

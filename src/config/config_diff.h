@@ -16,6 +16,7 @@ struct Diff {
   std::vector<std::string> lines;    // "queue research: weight 1 -> 2"
   std::vector<std::string> restart;  // of the lines, those that need a restart
   std::vector<std::string> queues;   // added, changed or removed: whose jobs it affects
+  std::vector<std::string> pools;    // and fleet pools: changed or removed
   std::vector<std::string> clusters_added;
   std::vector<std::string> clusters_changed;
   std::vector<std::string> clusters_removed;

@@ -110,6 +110,22 @@ TEST(ConfigDiff, WhatNeedsARestartIsSaid) {
   EXPECT_TRUE(d.events.empty());
 }
 
+TEST(ConfigDiff, ClustersOfThisMachineAndSimulatedOnesChangeWithoutARestart) {
+  const Diff d =
+      diff(config_of("clusters: [{name: here, type: local, slots: 2}, "
+                     "{name: sim, type: simulated, nodes: [{count: 1}]}]"),
+           config_of("clusters: [{name: here, type: local, slots: 4, stop_grace: 1s}, "
+                     "{name: sim, type: simulated, run_time: 2m, nodes: [{count: 3}]}]"));
+  EXPECT_EQ(d.clusters_changed, (Lines{"here", "sim"}));
+  EXPECT_EQ(d.restart, Lines{});
+  EXPECT_EQ(d.lines[0], "cluster here: slots 2 -> 4");
+}
+
+TEST(ConfigDiff, ThePauseAfterAFailedStartIsTheClustersUntilARestart) {
+  const Diff d = diff(config_of(""), config_of("scheduling: {start_retry_pause: 5s}"));
+  EXPECT_EQ(d.restart, Lines{"scheduling.start_retry_pause 10s -> 5s (after a restart)"});
+}
+
 TEST(ConfigDiff, OfTheLimitsAndTheLogSomeHoldForGood) {
   const Config before;
   Config after = before;

@@ -184,8 +184,8 @@ struct Fields<Limits> {
     v.field("batch", &Limits::batch, "events taken in one step", between(1, 1'000'000));
     v.field("jobs_per_submit", &Limits::jobs_per_submit, "jobs in one request",
             between(1, 100'000));
-    v.field("waiting_jobs", &Limits::waiting_jobs, "jobs that wait in all queues",
-            between(1, 100'000'000));
+    v.field("waiting_jobs", &Limits::waiting_jobs,
+            "jobs that wait in all queues, those on hold too", between(1, 100'000'000));
     v.field("request_bytes", &Limits::request_bytes, "size of a request",
             between(1 << 10, std::int64_t{1} << 30));
     v.field("connections", &Limits::connections, "open connections", between(1, 1'000'000));

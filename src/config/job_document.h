@@ -119,7 +119,7 @@ struct JobDoc : PodDoc, ContainerDoc {
   std::optional<int> priority;
   std::string workdir;
   std::vector<model::CommandFile> files;
-  Duration stop_grace = seconds(30);
+  std::optional<Duration> stop_grace;  // none: as the cluster says
   std::string kube_namespace;
   std::vector<RawMap> objects;
   std::optional<model::HubObject> hub;

@@ -177,7 +177,8 @@ struct Fields<JobDoc> {
     v.seeded("pod_sets", &JobDoc::pod_sets, "pods of different kinds; each starts as the job");
     v.field("workdir", &JobDoc::workdir, "absolute; the pod's own folder if not given", word);
     v.field("files", &JobDoc::files, "written into the pod's own folder before it starts");
-    v.field("stop_grace", &JobDoc::stop_grace, "between TERM and KILL");
+    v.field("stop_grace", &JobDoc::stop_grace,
+            "between TERM and KILL; 30s if not given, unless the cluster says otherwise");
     v.field("namespace", &JobDoc::kube_namespace, "of Kubernetes; the cluster's if not given",
             optional_name());
     Fields<ContainerDoc>::visit(v);

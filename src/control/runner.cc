@@ -220,6 +220,7 @@ void Runner::note(const StepReport& report, std::uint64_t us) {
   numbers_.decisions += report.decisions.size();
   numbers_.actions += report.actions.size();
   numbers_.waiting = loop_->world().waiting();
+  numbers_.unplaced = loop_->world().unplaced();
   if (report.sequence > 0) numbers_.sequence = report.sequence;
 }
 

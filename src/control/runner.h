@@ -58,7 +58,8 @@ struct RunnerNumbers {
   std::atomic<std::uint64_t> decisions{0};
   std::atomic<std::uint64_t> actions{0};
   std::atomic<std::uint64_t> store_refusals{0};
-  std::atomic<std::uint64_t> waiting{0};  // jobs that stand in lines
+  std::atomic<std::uint64_t> waiting{0};   // jobs that stand in lines
+  std::atomic<std::uint64_t> unplaced{0};  // those, and who does not stand in one yet
   std::atomic<std::uint64_t> sequence{0};
 };
 

@@ -180,7 +180,7 @@ Status validate(const Command& command) {
     return invalid(fmt::format("working_dir: '{}' is not an absolute path", command.working_dir));
   if (has_nul(command.name) || has_nul(command.user))
     return invalid("name, user: may not have a NUL byte");
-  if (command.stop_grace.ms < 0) return invalid("stop_grace: negative");
+  if (command.stop_grace && command.stop_grace->ms < 0) return invalid("stop_grace: negative");
   return check_listed(command);
 }
 

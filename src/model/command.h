@@ -15,6 +15,9 @@
 
 namespace muster::model {
 
+/// Of clusters that do not say another.
+constexpr Duration stop_grace_default = seconds(30);
+
 using Environment = std::map<std::string, std::string>;
 
 /// Where a volume appears in a container.
@@ -113,8 +116,8 @@ struct Command {
   Environment environment;
   std::string working_dir;  // absolute; empty: the pod's own directory
   std::vector<CommandFile> files;
-  Duration stop_grace = seconds(30);  // between TERM and KILL
-  std::vector<CommandSet> sets;       // as many, and in the same order, as Gang::sets
+  std::optional<Duration> stop_grace;  // between TERM and KILL; none: as the cluster says
+  std::vector<CommandSet> sets;        // as many, and in the same order, as Gang::sets
   Container container;
   /// A JSON list of Kubernetes objects, or of {template, podSets}: then it has no argv, and a set
   /// for every pod template in them.

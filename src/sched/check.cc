@@ -603,14 +603,19 @@ void check_timers(const World& world, Finding& found) {
 
 void check_jobs(const World& world, Finding& found) {
   std::size_t active = 0;
+  std::size_t unplaced = 0;
   for (std::size_t i = 0; i < world.job_count() && !found.any(); ++i) {
     check_job(world, id_at<JobSlot>(i), found);
-    if (world.job(id_at<JobSlot>(i)).active) ++active;
+    const Job& job = world.job(id_at<JobSlot>(i));
+    if (job.active) ++active;
+    if (!world.is_free(id_at<JobSlot>(i)) && !job.active && !model::is_final(job.state)) ++unplaced;
   }
   std::size_t listed = 0;
   for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c)
     listed += world.active_in(id_at<ClusterId>(c)).size();
   found.expect(active == listed, "{} jobs are active, {} in the lists of clusters", active, listed);
+  found.expect(unplaced == world.unplaced(), "{} jobs are not placed, {} counted", unplaced,
+               world.unplaced());
 }
 
 void check_reservations(const World& world, Finding& found) {

@@ -277,6 +277,12 @@ const std::vector<JobSlot>& World::active_in(ClusterId cluster) const {
   return cluster.index() < active_.size() ? active_[cluster.index()] : no_jobs;
 }
 
+std::size_t World::unplaced() const {
+  std::size_t others = finished.size();
+  for (const auto& slots : active_) others += slots.size();
+  return live_jobs() - others;
+}
+
 const std::vector<Stay>& World::stays_in(ClusterId cluster) const {
   static const std::vector<Stay> none;
   return cluster.index() < stays_.size() ? stays_[cluster.index()] : none;

@@ -111,6 +111,8 @@ class World {
   /// Lines of a shape that have jobs, in no order.
   const std::vector<LineId>& lines_of_shape(ShapeId shape) const;
   std::size_t waiting() const { return waiting_; }  // standing in lines
+  /// Those, and who does not stand in one yet: on hold, waiting for others or for a time.
+  std::size_t unplaced() const;
   /// What stands in the lines of a queue, by priority.
   const std::map<int, Backlog>& backlog(QueueId queue) const;
   const std::string& text(TextId id) const { return texts_[id.index()]; }

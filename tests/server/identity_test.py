@@ -7,7 +7,9 @@ one and runs itself in there. Where that is not allowed these tests are NOT TEST
 
 Usage: identity_test.py MUSTER [unittest arguments]
 """
+import json
 import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from muster_server import Server
 BINARY = ""
 ELSEWHERE = "10.9.9.9"
 INSIDE = "MUSTER_TEST_NAMESPACE"
+LOCAL = {"name": "here", "type": "local", "cpu": 1, "memory": "1Gi"}
 CONFIG = "clusters:\n- {name: sim, type: simulated, nodes: [{count: 1, cpu: 8}]}\n"
 
 
@@ -40,11 +43,10 @@ class OverTls(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="muster-tls-")
         cls.cert, key = make_certificate(cls.folder.name)
-        config = os.path.join(cls.folder.name, "muster.yaml")
-        with open(config, "w") as out:
-            out.write(CONFIG)
+        cls.config = os.path.join(cls.folder.name, "muster.yaml")
+        cls.write_config(CONFIG)
         cls.server = Server(
-            BINARY, arguments=["--config", config, "--tls-cert", cls.cert, "--tls-key", key],
+            BINARY, arguments=["--config", cls.config, "--tls-cert", cls.cert, "--tls-key", key],
             address=cls.ADDRESS, tls=ssl.create_default_context(cafile=cls.cert)).start()
         cls.url = f"https://{cls.ADDRESS}:{cls.server.port}"
         with open(os.path.join(cls.server.folder, "data", "admin.token")) as file:
@@ -54,6 +56,21 @@ class OverTls(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.close()
         cls.folder.cleanup()
+
+    @classmethod
+    def write_config(cls, text):
+        with open(cls.config, "w") as out:
+            out.write(text)
+
+    def reload(self, text, *query):
+        """The file is another one for this test."""
+        self.addCleanup(self.write_config, CONFIG)
+        self.write_config(text)
+        return self.as_admin("POST", "/config/reload" + "".join(query))[:2]
+
+    def as_admin(self, method, path, body=None):
+        return self.server.api(method, path, body,
+                               headers={"Authorization": f"Bearer {self.admin}"})
 
     def muster(self, *words, code=0, token="", ca=True, url=None):
         environment = {**os.environ, "MUSTER_URL": url or self.url,
@@ -106,6 +123,16 @@ class OnTheLoopback(OverTls):
         self.assertEqual(self.status(), 200, "on the loopback none is needed")
         self.assertEqual(self.status("mst_wrong"), 401)
 
+    def test_a_reload_keeps_what_the_command_line_says(self):
+        status, preview = self.reload(CONFIG + "queues:\n- {name: new}\n")
+        self.assertEqual((status, preview["changes"], preview["restart"]),
+                         (200, ["queue new: is new"], []))
+        with open(self.config) as file:
+            text = file.read()
+        status, preview, _ = self.as_admin("POST", "/config/check", {"yaml": text})
+        self.assertEqual((status, preview["changes"]), (200, []))
+        self.assertIn(f":{self.server.port}", self.as_admin("GET", "/config")[1]["yaml"])
+
 
 @unittest.skipUnless(os.environ.get(INSIDE), f"NOT TESTED: no network namespace with {ELSEWHERE}")
 class FromElsewhere(OverTls):
@@ -123,6 +150,44 @@ class FromElsewhere(OverTls):
 
     def test_a_token_is_made_used_and_revoked(self):
         self.check_the_life_of_a_token()
+
+    def clusters(self):
+        return [row["name"] for row in self.as_admin("GET", "/clusters")[1]["clusters"]]
+
+    def test_no_reload_brings_processes_to_where_others_reach_the_server(self):
+        both = CONFIG + f"- {json.dumps(LOCAL)}\n"
+        status, preview = self.reload(both, "?dry_run=true")
+        self.assertEqual((status, preview["ok"]), (200, False))
+        self.assertIn("can be reached from other machines", preview["problems"][0]["message"])
+        status, answer = self.reload(both)
+        self.assertEqual(status, 400, answer)
+        self.server.process.send_signal(signal.SIGHUP)
+        self.server.wait("SIGHUP is refused", lambda: "not reloaded: listen" in self.server.log())
+        self.assertEqual(self.clusters(), ["sim"])
+
+    def test_nor_does_a_join_after_a_reload(self):
+        self.assertEqual(self.reload(CONFIG + "listen: 127.0.0.1:8080\n")[0], 200)
+        status, answer, _ = self.as_admin("POST", "/clusters", LOCAL)
+        self.assertEqual(status, 400, answer)
+        self.assertIn("can be reached from other machines", answer["error"]["message"])
+        self.assertEqual(self.clusters(), ["sim"])
+
+    def test_nor_a_restart_of_a_server_that_had_them(self):
+        for how in ("joined", "of the file before"):
+            with self.subTest(how=how):
+                config = os.path.join(self.folder.name, "own.yaml")
+                with open(config, "w") as out:
+                    out.write("" if how == "joined" else f"clusters: [{json.dumps(LOCAL)}]\n")
+                server = Server(BINARY, arguments=["--config", config])
+                self.addCleanup(server.close)
+                server.start()
+                if how == "joined":
+                    self.assertEqual(server.api("POST", "/clusters", LOCAL)[0], 201)
+                server.terminate()
+                open(config, "w").close()
+                server.address = ELSEWHERE
+                with self.assertRaisesRegex(AssertionError, "muster cluster leave here"):
+                    server.start()
 
 
 def enter_namespace():

@@ -211,6 +211,23 @@ class OneServer(unittest.TestCase):
                                             headers={"Content-Type": "application/yaml"})
         self.assertEqual(status, 201, answer)
 
+    def test_a_dry_run_is_judged_as_a_submit_and_keeps_nothing(self):
+        ok = [{"command": "true", "name": "dry"},
+              {"command": "true", "clusters": ["here"], "queue": "other"}]
+        status, answer, _ = self.server.api("POST", "/jobs?dry_run=true", ok)
+        self.assertEqual((status, answer["ids"], len(answer["jobs"])), (200, [], 2), answer)
+        self.assertEqual(self.server.api("GET", "/jobs?name=dry")[1]["jobs"], [])
+        for wrong, word in (({"queue": "othr"}, "did you mean other"), ({"pool": "p"}, "no pool"),
+                            ({"clusters": ["her"]}, "did you mean here"),
+                            ({"depends_on": ["nobody"]}, "no job"), ({"image": "x"}, "image: ")):
+            for path in ("/jobs", "/jobs?dry_run=true"):
+                error = self.error(400, "POST", path, {"command": "true", **wrong})
+                self.assertIn(word, error["message"], (path, wrong))
+        two = "name: a\ncommand: true\n---\ncommand: true\ndepends_on: [a]\n"
+        status, answer, _ = self.server.api("POST", "/jobs?dry_run=true", two,
+                                            headers={"Content-Type": "application/yaml"})
+        self.assertEqual((status, len(answer["jobs"])), (200, 2), answer)
+
     def test_a_repeated_submit_gets_the_jobs_of_the_first(self):
         key = {"Idempotency-Key": "k1"}
         answers = []
@@ -409,6 +426,32 @@ class OwnServer(unittest.TestCase):
         self.assertIn("method=POST target=/api/muster/v1/jobs status=201", server.log())
         self.assertEqual(server.api("POST", "/jobs", [{"command": "true"}] * 3)[0], 400)
 
+    def test_clusters_of_this_machine_and_simulated_ones_follow_the_file(self):
+        sim = "- {name: sim, type: simulated, run_time: 1h, nodes: [{count: %d, gpu: {T4: 1}}]}\n"
+        server = self.begin(HERE + sim % 1)
+        first = server.submit("true", gpus=1, clusters=["sim"])
+        server.wait_state(first, "Running")
+        second = server.submit("true", gpus=1, clusters=["sim"])
+        wide = server.submit("true", gpus=6, clusters=["here"])
+        server.write_config(HERE.replace("slots: 4", "slots: 6, stop_grace: 1s") + sim % 3)
+        status, preview, _ = server.api("POST", "/config/reload")
+        self.assertEqual((status, preview["restart"]), (200, []), preview)
+        self.assertEqual(preview["jobs_affected"], 3, preview)
+        server.wait_state(second, "Running")
+        self.assertEqual(server.wait_final(wide)["state"], "Succeeded")
+        deaf = server.submit("trap '' TERM; echo up; while :; do sleep 0.1; done")
+        server.wait("it hears nothing",
+                    lambda: server.api("GET", f"/jobs/{deaf}/logs")[1]["lines"])
+        server.api("POST", f"/jobs/{deaf}/cancel")
+        server.wait_final(deaf, wait_s=15)  # and not after the 30 s of other clusters
+        names = lambda: [row["name"] for row in
+                         server.api("GET", "/nodes?cluster=sim")[1]["nodes"]]
+        self.assertEqual(len(names()), 3)
+        server.write_config(HERE + (sim % 1).replace("{count", "{name: other, count"))
+        self.assertEqual(server.api("POST", "/config/reload")[0], 200)
+        server.wait("the others are gone", lambda: "other-0" in names())
+        self.assertEqual(server.job(first)["state"], "Running", "what runs goes on")
+
     def test_a_full_disk_stops_acceptance_and_heals(self):
         def limits():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -431,6 +474,24 @@ class OwnServer(unittest.TestCase):
         while server.api("POST", "/jobs", {"command": "true", "held": True})[0] != 201:
             self.assertLess(time.monotonic(), end + 30, server.log())
             time.sleep(0.05)
+
+    def test_jobs_that_wait_in_whatever_way_count_against_the_limit(self):
+        server = self.begin("limits: {waiting_jobs: 3}\n" + QUEUES)
+        key = {"Idempotency-Key": "once"}
+        job = {"command": "true", "held": True}
+        status, first, _ = server.api("POST", "/jobs", job, headers=key)
+        self.assertEqual(status, 201, first)
+        server.submit("true", depends_on=first["ids"])
+        later = server.submit("true", start_after="2100-01-01T00:00:00Z")
+        status, answer, headers = server.api("POST", "/jobs", job)
+        self.assertEqual((status, headers.get("Retry-After")), (429, "1"), answer)
+        status, again, _ = server.api("POST", "/jobs", job, headers=key)
+        self.assertEqual((status, again["ids"]), (200, first["ids"]), "it was taken")
+        self.assertEqual(server.api("DELETE", "/queues/default")[0], 409)
+        self.assertEqual(server.api("POST", f"/jobs/{later}/cancel")[0], 200)
+        server.wait("there is room for one",
+                    lambda: server.api("POST", f"/jobs/{later}/retry")[0] == 201)
+        self.assertEqual(server.api("POST", f"/jobs/{later}/retry")[0], 429)
 
     def test_too_many_at_once_are_told_to_come_again(self):
         server = self.begin("limits: {inbox: 20, batch: 20}\n" + QUEUES)

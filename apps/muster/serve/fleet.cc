@@ -40,6 +40,27 @@ std::string reached_by(const config::Cluster& cluster, const Accesses& accesses)
   return found == accesses.end() ? "" : fingerprint(found->second);
 }
 
+Result<model::NodeSpec> machine_of(const config::Cluster& cluster) {
+  clusters::MachineOptions machine;
+  machine.slots = cluster.slots.value_or(0);
+  machine.gpu_type = cluster.gpu_type.value_or("slot");
+  machine.cpu = cluster.cpu.value_or(model::MilliCpu{0});
+  machine.memory = cluster.memory.value_or(model::Bytes{0});
+  return clusters::this_machine(machine);
+}
+
+Duration stop_grace_of(const config::Cluster& cluster) {
+  return cluster.stop_grace.value_or(model::stop_grace_default);
+}
+
+Duration run_time_of(const config::Cluster& cluster) {
+  return cluster.run_time.value_or(minutes(1));
+}
+
+Error about(const config::Cluster& cluster, const Error& error) {
+  return {error.fault, fmt::format("cluster {}: {}", cluster.name, error.message)};
+}
+
 }  // namespace
 
 sched::Policy policy_of(const config::Config& config) {
@@ -69,16 +90,18 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
   for (const config::Cluster& cluster : config.clusters) {
     const std::string way = reached_by(cluster, accesses);
     const auto known = clusters_.find(cluster.name);
-    if (known != clusters_.end() && known->second.reached_by == way) continue;
+    if (known != clusters_.end() && known->second.reached_by == way) {
+      if (Status changed = change_here(known->second, cluster); !changed)
+        return about(cluster, changed.error());
+      continue;
+    }
     Opened opened{nullptr, known == clusters_.end() ? cluster : known->second.made_of, way};
     const auto access = accesses.find(cluster.name);
     if (access != accesses.end()) {
       opened.cluster = open_kubernetes(config, opened.made_of, access->second);
     } else {
       auto here = open_here(config, cluster);
-      if (!here)
-        return Error{here.error().fault,
-                     fmt::format("cluster {}: {}", cluster.name, here.error().message)};
+      if (!here) return about(cluster, here.error());
       opened.cluster = std::move(*here);
     }
     {
@@ -165,17 +188,13 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& c
   const std::string place = data_dir_ + "/clusters/" + cluster.name;
   switch (cluster.type) {
     case config::ClusterType::Local: {
-      clusters::MachineOptions machine;
-      machine.slots = cluster.slots.value_or(0);
-      machine.gpu_type = cluster.gpu_type.value_or("slot");
-      machine.cpu = cluster.cpu.value_or(model::MilliCpu{0});
-      machine.memory = cluster.memory.value_or(model::Bytes{0});
-      auto node = clusters::this_machine(machine);
+      auto node = machine_of(cluster);
       if (!node) return node.error();
       clusters::LocalOptions options;
       options.name = cluster.name;
       options.directory = place;
       options.node = std::move(*node);
+      options.stop_grace = stop_grace_of(cluster);
       options.pod_descriptors = self_.pod_descriptors;
       options.start_retry_pause = config.scheduling.start_retry_pause;
       return as_cluster(clusters::LocalCluster::open(std::move(options),
@@ -186,7 +205,7 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& c
       options.name = cluster.name;
       options.nodes = config::node_specs(cluster);
       options.file = place + ".runs";
-      options.run_time = cluster.run_time.value_or(minutes(1));
+      options.run_time = run_time_of(cluster);
       options.start_retry_pause = config.scheduling.start_retry_pause;
       return as_cluster(
           clusters::SimulatedCluster::open(std::move(options), {ports_.inbox, ports_.payloads}));
@@ -195,6 +214,24 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& c
       break;
   }
   return invalid("nobody said how it is reached");
+}
+
+/// Of another type it is after a restart.
+Status Fleet::change_here(Opened& opened, const config::Cluster& cluster) {
+  if (opened.made_of == cluster) return Ok{};
+  if (auto* local = dynamic_cast<clusters::LocalCluster*>(opened.cluster.get());
+      local != nullptr && cluster.type == config::ClusterType::Local) {
+    auto node = machine_of(cluster);
+    if (!node) return node.error();
+    local->change(std::move(*node), stop_grace_of(cluster));
+    opened.made_of = cluster;
+  }
+  if (auto* simulated = dynamic_cast<clusters::SimulatedCluster*>(opened.cluster.get());
+      simulated != nullptr && cluster.type == config::ClusterType::Simulated) {
+    simulated->change(config::node_specs(cluster), run_time_of(cluster));
+    opened.made_of = cluster;
+  }
+  return Ok{};
 }
 
 std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& config,

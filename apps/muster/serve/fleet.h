@@ -49,7 +49,8 @@ class Fleet : public ports::KeptObjects {
       : data_dir_(std::move(data_dir)), self_(std::move(self)), ports_(ports) {}
 
   /// Opens those of the configuration that are not open, and again those that are reached otherwise
-  /// than when they were opened. A Kubernetes cluster whose access is an error is open and says so;
+  /// than when they were opened; those made of this machine, and simulated ones, change while they
+  /// are open. A Kubernetes cluster whose access is an error is open and says so;
   /// errors name the cluster and are of this machine.
   Status open(const config::Config& config, const Accesses& accesses);
   /// Whether open() would change anything.
@@ -75,11 +76,12 @@ class Fleet : public ports::KeptObjects {
  private:
   struct Opened {
     std::unique_ptr<ports::Cluster> cluster;
-    config::Cluster made_of;
-    std::string reached_by;  // fingerprint of its access; "" for other kinds
+    config::Cluster made_of;  // kubernetes: when it was opened first
+    std::string reached_by;   // fingerprint of its access; "" for other kinds
   };
   Result<std::unique_ptr<ports::Cluster>> open_here(const config::Config& config,
                                                     const config::Cluster& cluster) const;
+  static Status change_here(Opened& opened, const config::Cluster& cluster);
   std::unique_ptr<ports::Cluster> open_kubernetes(const config::Config& config,
                                                   const config::Cluster& cluster,
                                                   const Result<kube::Access>& access) const;

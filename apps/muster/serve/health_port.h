@@ -1,5 +1,6 @@
 // A port of its own that says whether the process is alive, as MCAD has it: probes of deployments
-// ask there, and nothing else is answered.
+// ask there, and nothing else is answered. It is the one listener without identity, also beyond
+// loopback: whoever takes MCAD's place is probed where MCAD was.
 #pragma once
 
 #include <memory>

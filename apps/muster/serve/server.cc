@@ -66,11 +66,13 @@ std::string applied_file(const std::string& data_dir) { return data_dir + "/appl
 
 }  // namespace
 
-Server::Server(config::Config config, std::string file, std::function<void()> on_end)
+Server::Server(config::Config config, std::string file, Overrides over,
+               std::function<void()> on_end)
     : config_(std::move(config)),
       settings_(settings_of(config_)),
       loaded_(clusters::wall_now()),
       file_(std::move(file)),
+      over_(std::move(over)),
       on_end_(std::move(on_end)),
       log_(config_.log.level, config_.log.format),
       metrics_(std::string(version)) {}
@@ -144,15 +146,16 @@ Status Server::open_tokens() {
   const auto made = auth::make_first_token(*tokens_, file, local_user_, clusters::wall_now());
   if (!made) return made.error();
   if (*made) first_token_file_ = file;
-  const bool runs_here =
-      std::any_of(config_.clusters.begin(), config_.clusters.end(),
-                  [](const auto& cluster) { return cluster.type == config::ClusterType::Local; });
   if (const auto address = net::parse_address(config_.listen, "listen"); !address)
     return address.error();
-  const auth::Listener listener{config_.listen, config_.tls.has_value(), tokens_->size(),
-                                runs_here};
-  if (Status may = auth::may_listen(listener); !may) return may;
-  if (const std::string warning = auth::listen_warning(listener); !warning.empty())
+  listener_ = {config_.listen, config_.tls.has_value(), tokens_->size()};
+  if (Status may = auth::may_listen(listener_); !may) return may;
+  if (Status may = may_run(everything().clusters); !may) return may;
+  // What was removed from the file meanwhile is there until its last job has ended.
+  if (const auto before = applied()) {
+    if (Status may = may_run(before->clusters); !may) return may;
+  }
+  if (const std::string warning = auth::listen_warning(listener_); !warning.empty())
     log_.warn(warning);
   return Ok{};
 }
@@ -384,6 +387,7 @@ api::AdminParts Server::admin_parts() {
       .clock = clusters::wall_now,
       .work = work(),
       .config = [this] { return loaded(); },
+      .check_config = [this](std::string_view yaml) { return check(yaml); },
       .read_config_file = [this]() -> Result<std::string> {
         std::ifstream in(file_, std::ios::binary);
         if (!in)
@@ -407,6 +411,17 @@ api::AdminParts Server::admin_parts() {
 api::LoadedConfig Server::loaded() const {
   const std::lock_guard lock(config_mutex_);
   return {std::make_shared<const config::Config>(config_), file_, loaded_};
+}
+
+/// As a restart with the same command line would read it. What may never run behind the listener
+/// that is open is a problem.
+config::Checked Server::check(std::string_view yaml) const {
+  config::Checked checked = config::check(yaml);
+  if (!checked.ok()) return checked;
+  over_.put_over(checked.config);
+  if (const Status may = may_run(checked.config.clusters); !may)
+    checked.problems.push_back({0, 0, "", may.error().message});
+  return checked;
 }
 
 /// The books have it; now clusters, policy and certificates.
@@ -457,6 +472,7 @@ Status Server::listen() {
 }
 
 Status Server::reload(const config::Config& config) {
+  if (Status may = may_run(config.clusters); !may) return may;
   const config::Diff diff = config::diff(*loaded().config, config);
   if (diff.empty()) {
     log_.info("reload: nothing changed");

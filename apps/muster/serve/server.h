@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,8 +33,10 @@
 #include "apps/muster/serve/fleet.h"
 #include "apps/muster/serve/job_payloads.h"
 #include "apps/muster/serve/joined.h"
+#include "apps/muster/serve/overrides.h"
 #include "apps/muster/serve/startup_gate.h"
 #include "apps/muster/serve/telling_sink.h"
+#include "auth/identity.h"
 #include "auth/tokens.h"
 #include "base/result.h"
 #include "clusters/files.h"
@@ -50,9 +53,10 @@ namespace muster::app {
 
 class Server {
  public:
-  /// `file`: what the configuration was read from, "" without one. `on_end`, from another thread:
-  /// it cannot go on and must be stopped.
-  Server(config::Config config, std::string file, std::function<void()> on_end);
+  /// `file`: what the configuration was read from, "" without one; `over`: what stands in `config`
+  /// instead of what the file says. `on_end`, from another thread: it cannot go on and must be
+  /// stopped.
+  Server(config::Config config, std::string file, Overrides over, std::function<void()> on_end);
   ~Server();
 
   Status start();
@@ -67,6 +71,7 @@ class Server {
   Status open_data();
   Status open_store();
   Status open_tokens();
+  config::Checked check(std::string_view yaml) const;
   api::Caller identify(const net::Request& request) const;
   void make_runner();
   void say_progress(control::RecoveryProgress progress);
@@ -84,7 +89,8 @@ class Server {
   Status take_over_locked(const config::Config& config);  // under the lock
 
   // clusters: server_clusters.cc; those that say so under config_mutex_
-  config::Config everything() const;                         // under the lock
+  config::Config everything() const;  // under the lock
+  Status may_run(const std::vector<config::Cluster>& clusters) const;
   Accesses accesses_of(const config::Config& config) const;  // under the lock
   Status follow_clusters();                                  // under the lock
   view::ClusterNotes notes() const;
@@ -123,11 +129,14 @@ class Server {
   std::vector<work::SelectableCluster> selectable_;  // guarded as settings_
   Time loaded_;
   const std::string file_;
+  const Overrides over_;
   const std::function<void()> on_end_;
   api::Log log_;
   std::string data_dir_;
   clusters::Fd lock_;
   std::unique_ptr<auth::Tokens> tokens_;
+  /// As it was opened: another `listen` in the file holds after a restart only.
+  auth::Listener listener_;
   std::string local_user_;  // "" where everybody needs a token
   std::string first_token_file_;
   std::optional<JoinedClusters> joined_;   // through the API

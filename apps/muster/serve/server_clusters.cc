@@ -55,6 +55,22 @@ config::Config Server::everything() const {
   return leaving_->with(found_->with(joined_->with(config_)));
 }
 
+/// A local cluster lets whoever reaches the listener run processes here.
+Status Server::may_run(const std::vector<config::Cluster>& clusters) const {
+  for (const config::Cluster& cluster : clusters) {
+    if (cluster.type != config::ClusterType::Local) continue;
+    auth::Listener listener = listener_;
+    listener.runs_processes_here = true;
+    const Status may = auth::may_listen(listener);
+    if (may) continue;
+    return Error{may.error().fault,
+                 fmt::format("{} (it is {}; one that stands in no file leaves with muster cluster "
+                             "leave {}, or when its last job has ended)",
+                             may.error().message, cluster.name, cluster.name)};
+  }
+  return Ok{};
+}
+
 /// What came by the API is held against more than what the operator wrote; what was found was held
 /// against it then.
 Accesses Server::accesses_of(const config::Config& config) const {
@@ -106,12 +122,7 @@ Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) 
   std::vector<std::string> plugins;
   {
     const std::lock_guard lock(config_mutex_);
-    if (cluster.type == config::ClusterType::Local) {
-      if (Status may = auth::may_listen({config_.listen, config_.tls.has_value(), tokens_->size(),
-                                         /*runs_processes_here=*/true});
-          !may)
-        return may.error();
-    }
+    if (Status may = may_run({cluster}); !may) return may.error();
     plugins = config_.exec_plugins;
     joined = accesses_of(everything());
     for (const auto& [name, open] : fleet_->clusters()) identities[name] = open->identity();

@@ -1,10 +1,12 @@
 #include "api/rest/admin_routes.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "api/rest/answers.h"
 #include "api/rest/queue_body.h"
+#include "api/rest/unfinished.h"
 #include "view/json.h"
 
 namespace muster::api {
@@ -90,7 +92,7 @@ void edit_queue(const AdminParts& parts, const CallPtr& call) {
       [&parts, call, name] { show_queue(parts, call, name, 200); });
 }
 
-/// Jobs that wait or run in a queue keep it; so do queues below it.
+/// Jobs that have not ended keep their queues; so do queues below.
 Status may_remove(const World& world, sched::QueueId id) {
   const sched::QueueNode& queue = world.quota[id];
   for (const sched::QueueId child : queue.children) {
@@ -106,6 +108,15 @@ Status may_remove(const World& world, sched::QueueId id) {
     if (use != 0)
       return Error{Fault::Conflict, "queue: jobs run in it; wait for them or cancel them first"};
   }
+  bool is_named = false;
+  each_unfinished(world, [&](const sched::Job& job) {
+    const std::vector<sched::QueueId>& more = job.extra_queues;
+    is_named = is_named || job.queue == id || std::find(more.begin(), more.end(), id) != more.end();
+  });
+  if (is_named)
+    return Error{Fault::Conflict,
+                 "queue: jobs in it are on hold or wait for others or for a time; move or cancel "
+                 "them first"};
   return Ok{};
 }
 

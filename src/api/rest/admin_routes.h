@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/rest/call.h"
@@ -52,6 +53,8 @@ struct AdminParts {
 
   /// What holds now. From any thread.
   std::function<LoadedConfig()> config;
+  /// What is read of a text, with what this server as it runs has against it. From any thread.
+  std::function<config::Checked(std::string_view yaml)> check_config;
   /// The text of the configuration file as it is now; called by `work`.
   std::function<Result<std::string>()> read_config_file;
 

@@ -16,6 +16,7 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
   std::unique_ptr<auth::Tokens> tokens = *auth::Tokens::open(scratch.file("tokens"));
   std::shared_ptr<const config::Config> config =
       std::make_shared<config::Config>(config::check("queues: [{name: q}]").config);
+  std::string objection;  // of the server to any configuration
   std::string file = "queues: [{name: q, weight: 3}]";
   std::vector<std::string> joined;
   std::vector<std::string> left;
@@ -32,6 +33,11 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
                      return !busy;
                    },
                    [this] { return LoadedConfig{config, "m.yaml", Time{5}}; },
+                   [this](std::string_view yaml) {
+                     config::Checked checked = config::check(yaml);
+                     if (!objection.empty()) checked.problems.push_back({0, 0, "", objection});
+                     return checked;
+                   },
                    [this]() -> Result<std::string> { return file; },
                    [this](const config::Config& next, const config::Diff&) -> Status {
                      config = std::make_shared<config::Config>(next);
@@ -69,7 +75,9 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
     add_admin_routes(router, parts);
   }
 
-  void submit(const std::string& id, const std::string& queue) {
+  void submit(
+      const std::string& id, const std::string& queue,
+      const std::function<void(model::JobSpec&)>& change = [](model::JobSpec&) {}) {
     model::JobSpec job;
     job.id = id;
     job.user = "bob";
@@ -77,6 +85,7 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
     model::PodSet set;
     set.pod.requests.cpu = {1000};
     job.gang.sets.push_back(set);
+    change(job);
     tell(model::JobSubmitted{job, world.job_count() + 1});
   }
   testing::Answer patch(const std::string& path, const std::string& body) {
@@ -162,6 +171,23 @@ TEST_F(AdminRoutes, AQueueWithJobsOrQueuesInItStays) {
   tell(model::Finished{"j", 1, true});
   EXPECT_EQ(remove("/queues/q").status, 204);
   EXPECT_EQ(audit.back().verb, "delete");
+}
+
+TEST_F(AdminRoutes, AQueueStaysForJobsThatStandInNoLine) {
+  submit("held", "q", [](model::JobSpec& job) { job.held = true; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"held"});
+  submit("elsewhere", "other");
+  submit("depends", "q", [](model::JobSpec& job) { job.depends_on = {"elsewhere"}; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"depends"});
+  submit("later", "q", [this](model::JobSpec& job) { job.start_after = now + hours(1); });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"later"});
+  submit("also", "other", [](model::JobSpec& job) { job.extra_queues = {"q"}; });
+  EXPECT_EQ(remove("/queues/q").status, 409);
+  tell(model::JobCancelled{"also"});
+  EXPECT_EQ(remove("/queues/q").status, 204);
 }
 
 TEST_F(AdminRoutes, ACordonChangesNothingElseOfTheCluster) {
@@ -345,6 +371,73 @@ TEST_F(AdminRoutes, APreviewSaysWhoseJobsAreAffected) {
   EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
 }
 
+TEST_F(AdminRoutes, WhoWaitsWithoutStandingInALineIsAffectedToo) {
+  ASSERT_EQ(post("/queues", R"({"name":"below","parent":"q"})").status, 201);
+  submit("waits", "q", [](model::JobSpec& job) { job.user = "ada"; });
+  submit("is_below", "below", [](model::JobSpec& job) { job.user = "cyd"; });
+  submit("held", "q", [](model::JobSpec& job) {
+    job.user = "dan";
+    job.held = true;
+  });
+  submit("depends", "q", [](model::JobSpec& job) {
+    job.user = "eve";
+    job.depends_on = {"waits"};
+  });
+  submit("later", "q", [this](model::JobSpec& job) {
+    job.user = "fay";
+    job.start_after = now + hours(1);
+  });
+  submit("of_another", "other", [](model::JobSpec& job) { job.user = "zoe"; });
+  const auto answer = post("/config/check", R"({"yaml":"queues: [{name: q, weight: 2}]"})");
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(answer.at("jobs_affected"), 5);
+  EXPECT_EQ(answer.at("users_affected"), (json::array{"ada", "cyd", "dan", "eve", "fay"}));
+}
+
+TEST_F(AdminRoutes, WhoIsSentToAClusterOrAPoolThatChangesIsAffected) {
+  config = std::make_shared<config::Config>(
+      config::check("queues: [{name: q}]\n"
+                    "clusters: [{name: a, type: simulated, nodes: [{}]}]\n"
+                    "pools: [{name: p, cluster: a}, {name: r, cluster: a}]\n"
+                    "fleet_pools: [{name: f, pools: [p, r]}]")
+          .config);
+  tell(model::PoolSet{{"p", "a", {}, {}}});
+  tell(model::PoolSet{{"r", "a", {}, {}}});
+  tell(model::FleetPoolSet{{"f", {"p", "r"}}});
+  const auto as = [](std::string user, std::vector<std::string> clusters, std::string pool) {
+    return [=](model::JobSpec& job) {
+      job.user = user;
+      job.gang.clusters = clusters;
+      job.gang.pool = pool;
+    };
+  };
+  submit("free", "q", as("zoe", {}, ""));
+  submit("pinned", "q", as("ada", {"a", "b"}, ""));
+  submit("of_p", "q", as("bob", {}, "p"));
+  submit("of_r", "q", as("cyd", {}, "r"));
+  submit("of_f", "q", as("dan", {}, "f"));
+  submit("runs", "q", as("eve", {"a"}, ""));
+  tell(model::Placed{"runs", 1, "a", "", {{0, "n1", "", 0, 0}}});
+  const auto users = [this](const std::string& clusters, const std::string& pools) {
+    const json::object body{{"yaml", "queues: [{name: q}]\n" + clusters + pools}};
+    return post("/config/check", json::serialize(body)).at("users_affected");
+  };
+  const std::string a = "clusters: [{name: a, type: simulated, nodes: [{}]}]\n";
+  const std::string more = "clusters: [{name: a, type: simulated, nodes: [{count: 2}]}]\n";
+  const std::string all =
+      "pools: [{name: p, cluster: a}, {name: r, cluster: a}]\n"
+      "fleet_pools: [{name: f, pools: [p, r]}]\n";
+  EXPECT_EQ(users(a, all), json::array{});
+  EXPECT_EQ(users(more, all), (json::array{"ada", "bob", "cyd", "dan", "eve"}));
+  EXPECT_EQ(users("", ""), (json::array{"ada", "bob", "cyd", "dan", "eve"}));
+  EXPECT_EQ(users(a,
+                  "pools: [{name: p, cluster: a, node_selector: {x: y}}, {name: r, cluster: a}]\n"
+                  "fleet_pools: [{name: f, pools: [p, r]}]\n"),
+            (json::array{"bob", "dan"}));
+  EXPECT_EQ(users(a, "pools: [{name: p, cluster: a}, {name: r, cluster: a}]\n"),
+            (json::array{"dan"}));
+}
+
 TEST_F(AdminRoutes, AReloadChangesTheBooksAndKeepsACordon) {
   file = "queues: [{name: q, weight: 3}]\nclusters: [{name: a, type: simulated, nodes: [{}]}]";
   ASSERT_EQ(post("/clusters/a/cordon").status, 200);
@@ -359,6 +452,16 @@ TEST_F(AdminRoutes, AReloadChangesTheBooksAndKeepsACordon) {
   EXPECT_EQ(audit.back().verb, "reload");
   file = "queues: 7";
   EXPECT_EQ(post("/config/reload").status, 400);
+}
+
+TEST_F(AdminRoutes, WhatTheRunningServerMayNotTakeOverDoesNotReachTheBooks) {
+  objection = "listen: can be reached from other machines";
+  EXPECT_EQ(post("/config/reload?dry_run=true").at("ok"), false);
+  const auto refused = post("/config/reload");
+  EXPECT_EQ(refused.status, 400) << refused.text;
+  EXPECT_NE(refused.text.find(objection), std::string::npos) << refused.text;
+  EXPECT_EQ(world.quota[world.quota.find("q")].weight, 1u);
+  EXPECT_TRUE(audit.empty());
 }
 
 TEST_F(AdminRoutes, WhileTheStoreRefusesChangesAreToldToComeAgain) {

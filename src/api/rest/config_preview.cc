@@ -2,9 +2,12 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <utility>
 #include <vector>
+
+#include "api/rest/unfinished.h"
 
 namespace muster::api {
 namespace {
@@ -30,28 +33,82 @@ json::array problems_array(const config::Problems& problems) {
   return out;
 }
 
+/// What a change reaches: queues with all below them, clusters, pools.
+class Reach {
+ public:
+  Reach(const sched::World& world, const config::Diff& diff)
+      : world_(world), pools_(diff.pools.begin(), diff.pools.end()) {
+    for (const std::string& name : diff.queues) add_queue(world.quota.find(name));
+    for (const auto* names : {&diff.clusters_changed, &diff.clusters_removed})
+      clusters_.insert(names->begin(), names->end());
+  }
+  bool is_empty() const { return queues_.empty() && clusters_.empty() && pools_.empty(); }
+
+  bool has(const sched::Job& job) {
+    const auto is_reached = [&](sched::QueueId id) { return queues_.contains(id); };
+    if (is_reached(job.queue) ||
+        std::any_of(job.extra_queues.begin(), job.extra_queues.end(), is_reached))
+      return true;
+    const Ask& ask = ask_of(job.shape);
+    if (ask.is_of_pool) return true;
+    return job.active ? clusters_.contains(world_.fleet.cluster(job.active->cluster).spec.name)
+                      : ask.is_of_cluster;
+  }
+
+ private:
+  struct Ask {
+    bool is_known = false;
+    bool is_of_pool = false;
+    bool is_of_cluster = false;  // sent there by name, or by a pool of it
+  };
+
+  void add_queue(sched::QueueId id) {
+    if (id.is_none() || !queues_.insert(id).second) return;
+    for (const sched::QueueId child : world_.quota[id].children) add_queue(child);
+  }
+
+  /// Jobs of one shape name the same clusters and pools.
+  const Ask& ask_of(sched::ShapeId shape) {
+    if (asks_.size() <= shape.index()) asks_.resize(shape.index() + 1);
+    Ask& ask = asks_[shape.index()];
+    if (ask.is_known) return ask;
+    ask.is_known = true;
+    const model::Gang& gang = world_.shapes[shape].gang;
+    for (const std::string& pin : gang.clusters)
+      ask.is_of_cluster = ask.is_of_cluster || clusters_.contains(pin);
+    if (!gang.pool.empty()) look_at_pool(gang.pool, ask);
+    if (const auto* pools = world_.find_fleet_pool(gang.pool)) {
+      for (const std::string& pool : *pools) look_at_pool(pool, ask);
+    }
+    return ask;
+  }
+  void look_at_pool(const std::string& name, Ask& ask) const {
+    ask.is_of_pool = ask.is_of_pool || pools_.contains(name);
+    const sched::PoolId id = world_.find_pool(name);
+    if (!id.is_none())
+      ask.is_of_cluster = ask.is_of_cluster || clusters_.contains(world_.pool(id).spec.cluster);
+  }
+
+  const sched::World& world_;
+  std::set<sched::QueueId> queues_;
+  std::set<std::string> clusters_;
+  std::set<std::string> pools_;
+  std::vector<Ask> asks_;  // by shape
+};
+
 }  // namespace
 
 Affected affected_by(const sched::World& world, const config::Diff& diff) {
   Affected affected;
-  std::set<sched::QueueId> queues;
-  for (const std::string& name : diff.queues) {
-    const sched::QueueId id = world.quota.find(name);
-    if (id.is_none() || !queues.insert(id).second) continue;
-    for (const auto& [priority, backlog] : world.backlog(id)) affected.jobs += backlog.jobs;
-  }
-  std::set<sched::ClusterId> clusters;
-  for (const auto* names : {&diff.clusters_changed, &diff.clusters_removed}) {
-    for (const std::string& name : *names) clusters.insert(world.fleet.find_cluster(name));
-  }
-  for (const sched::ClusterId cluster : world.fleet.by_name()) {
-    for (const sched::JobSlot slot : world.active_in(cluster)) {
-      const sched::Job& job = world.job(slot);
-      if (!clusters.contains(cluster) && !queues.contains(job.queue)) continue;
-      ++affected.jobs;
-      affected.users.insert(world.text(job.user));
-    }
-  }
+  Reach reach(world, diff);
+  if (reach.is_empty()) return affected;
+  std::set<sched::TextId> users;
+  each_unfinished(world, [&](const sched::Job& job) {
+    if (!reach.has(job)) return;
+    ++affected.jobs;
+    users.insert(job.user);
+  });
+  for (const sched::TextId user : users) affected.users.insert(world.text(user));
   return affected;
 }
 

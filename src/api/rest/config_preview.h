@@ -1,5 +1,5 @@
 // What a configuration would change and whose jobs that affects, as the contract's ConfigPreview.
-// Thread contract: affected_jobs on the loop's thread; the rest is pure.
+// Thread contract: affected_by on the loop's thread; the rest is pure.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 namespace muster::api {
 
 struct Affected {
-  std::int64_t jobs = 0;        // unfinished, of the queues and clusters that change
-  std::set<std::string> users;  // of those that are active
+  std::int64_t jobs = 0;        // that have not ended
+  std::set<std::string> users;  // whose they are
 };
-/// Looks at every active job once, at waiting ones only by their numbers.
+/// Those of queues that change and of queues below them, those in clusters that change and those
+/// that wait to be sent there, and those of pools that change. Looks at every job once.
 Affected affected_by(const sched::World& world, const config::Diff& diff);
 /// "affects 3 jobs of ada, bob", for the log and the audit.
 std::string to_text(const Affected& affected);

@@ -20,7 +20,7 @@ using CandidatePtr = std::shared_ptr<const Candidate>;
 
 CandidatePtr candidate_of(const AdminParts& parts, std::string_view yaml) {
   auto candidate = std::make_shared<Candidate>();
-  candidate->checked = config::check(yaml);
+  candidate->checked = parts.check_config(yaml);
   if (candidate->checked.ok())
     candidate->diff = config::diff(*parts.config().config, candidate->checked.config);
   return candidate;
@@ -30,7 +30,7 @@ CandidatePtr candidate_of(const AdminParts& parts, std::string_view yaml) {
 void preview(const AdminParts& parts, const CallPtr& call, const CandidatePtr& candidate,
              bool applied) {
   read(parts.reads, call,
-       [candidate, applied](sched::World& world, sched::Agenda&, const sched::Policy&,
+       [candidate, applied](const sched::World& world, sched::Agenda&, const sched::Policy&,
                             Time) -> Result<std::string> {
          return preview_json(candidate->checked, candidate->diff,
                              affected_by(world, candidate->diff), applied);
@@ -57,12 +57,15 @@ void check_config(const AdminParts& parts, const CallPtr& call) {
   preview(parts, call, candidate_of(parts, std::string_view(yaml->get_string())), false);
 }
 
-/// The books first, then what the server itself must do.
+/// The books first, then what the server itself must do. Whose jobs it affects is counted before
+/// anything changes.
 void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& candidate) {
+  const auto affected = std::make_shared<Affected>();
   change(
       parts.requests, call,
-      [call, candidate, notes = parts.notes()](const sched::World& world,
-                                               Time) -> Result<control::Asked> {
+      [call, candidate, affected, notes = parts.notes()](const sched::World& world,
+                                                         Time) -> Result<control::Asked> {
+        *affected = affected_by(world, candidate->diff);
         control::Asked asked;
         asked.events = candidate->diff.events;
         keep_admissions(world, asked.events, notes);
@@ -70,10 +73,11 @@ void apply(const AdminParts& parts, const CallPtr& call, const CandidatePtr& can
                                         fmt::format("{} changes", candidate->diff.lines.size())));
         return asked;
       },
-      [&parts, call, candidate] {
-        on_worker(parts.work, call, [&parts, call, candidate] {
+      [&parts, call, candidate, affected] {
+        on_worker(parts.work, call, [&parts, call, candidate, affected] {
           Status done = parts.reload(candidate->checked.config, candidate->diff);
-          if (done) preview(parts, call, candidate, true);
+          if (done)
+            call->answer(200, preview_json(candidate->checked, candidate->diff, *affected, true));
           return done;
         });
       });

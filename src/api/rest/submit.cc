@@ -121,18 +121,30 @@ Status find_unfit(const Settings& settings, config::Submission& job, Output outp
       lacks_image ? "name one" : "choose a cluster that does, or drop it"));
 }
 
+/// What can be said against the jobs without asking the world.
+Status check_alone(const Settings& settings, std::vector<config::Submission>& jobs, Output output) {
+  for (config::Submission& job : jobs) {
+    // Whoever names an owner could have others' objects deleted with it.
+    if (job.command.hub) return invalid("hub: is written by the server; drop it");
+    if (Status fits = find_unfit(settings, job, output); !fits) return fits;
+  }
+  return Ok{};
+}
+
 /// It answers by itself.
 void hand_on(Backend& backend, const CallPtr& call, Submit submit,
              Output output = Output::NobodyLooks) {
-  for (config::Submission& job : submit.jobs) {
-    if (job.command.hub) {  // whoever names an owner could have others' objects deleted with it
-      call->answer(invalid("hub: is written by the server; drop it"));
-      return;
-    }
-    if (const Status fits = find_unfit(*backend.settings(), job, output); !fits) {
-      call->answer(fits.error());
-      return;
-    }
+  const std::shared_ptr<const Settings> settings = backend.settings();
+  if (const Status may = check_alone(*settings, submit.jobs, output); !may) {
+    call->answer(may.error());
+    return;
+  }
+  submit.unplaced_most = static_cast<std::size_t>(settings->waiting_jobs);
+  // The loop has the right number; a flood is turned away before anything is written for it.
+  const std::size_t waiting = backend.runner.numbers().unplaced;
+  if (waiting + submit.jobs.size() > submit.unplaced_most) {
+    too_busy(call, fmt::format("{} jobs wait already", waiting));
+    return;
   }
   backend.submitter.submit(std::move(submit), [call](SubmitOutcome outcome) {
     if (outcome.busy) {
@@ -143,6 +155,26 @@ void hand_on(Backend& backend, const CallPtr& call, Submit submit,
       call->answer(outcome.result->repeated ? 200 : 201, ids_json(*outcome.result));
     }
   });
+}
+
+/// Judged as a submit, by the world as it is, and nothing is kept.
+Status try_submit(Backend& backend, const CallPtr& call, config::JobFile file, Output output) {
+  std::string answer = dry_run(file);
+  if (Status may = check_alone(*backend.settings(), file.jobs, output); !may) return may;
+  const FinishedJobs finished = finished_among(backend.store, file.jobs);
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < file.jobs.size(); ++i) ids.push_back(fmt::format("jobs[{}]", i));
+  config::give_ids(file.jobs, ids);
+  std::vector<model::JobSpec> specs;
+  for (config::Submission& job : file.jobs) specs.push_back(std::move(job.spec));
+  read(backend.runner.reads(), call,
+       [answer = std::move(answer), finished, specs = std::move(specs)](
+           const sched::World& world, sched::Agenda&, const sched::Policy&,
+           Time) mutable -> Result<std::string> {
+         if (Status may = check_jobs(world, specs, finished); !may) return may.error();
+         return std::move(answer);
+       });
+  return Ok{};
 }
 
 /// On a worker, as what follows.
@@ -160,16 +192,9 @@ Status take_submit(Backend& backend, const CallPtr& call) {
     call->responder.send(fail(request, file.problems));
     return Ok{};
   }
-  if (*dry) {
-    call->answer(200, dry_run(file));
-    return Ok{};
-  }
   if (file.jobs.empty()) return invalid("jobs: there is none in the body");
-  const auto waiting = static_cast<std::int64_t>(backend.runner.numbers().waiting);
-  if (waiting + static_cast<std::int64_t>(file.jobs.size()) > backend.settings()->waiting_jobs) {
-    too_busy(call, fmt::format("{} jobs wait already", waiting));
-    return Ok{};
-  }
+  const Output output = *followed ? Output::Followed : Output::NobodyLooks;
+  if (*dry) return try_submit(backend, call, std::move(file), output);
   Submit submit{std::move(file.jobs), user_of(request), request.id, key, {}};
   if (!key.empty()) {
     submit.body_hash =
@@ -183,7 +208,7 @@ Status take_submit(Backend& backend, const CallPtr& call) {
       return Ok{};
     }
   }
-  hand_on(backend, call, std::move(submit), *followed ? Output::Followed : Output::NobodyLooks);
+  hand_on(backend, call, std::move(submit), output);
   return Ok{};
 }
 

@@ -95,6 +95,25 @@ void leave_out(std::vector<std::string> clusters, model::Gang& gang) {
   }
 }
 
+std::vector<model::JobSpec> take_specs(Submit& submit) {
+  std::vector<model::JobSpec> specs;
+  for (config::Submission& job : submit.jobs) {
+    job.spec.user = submit.user;
+    specs.push_back(std::move(job.spec));
+  }
+  return specs;
+}
+
+control::Asked asked_of(const Submit& submit, std::vector<model::JobSpec> specs, Time now) {
+  control::Asked asked;
+  const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
+                                         specs.size() == 1 ? "job" : "jobs", specs[0].queue);
+  asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});
+  for (model::JobSpec& spec : specs)
+    asked.events.emplace_back(model::JobSubmitted{std::move(spec), 0});
+  return asked;
+}
+
 /// Of the loop's queue.
 SubmitOutcome refusal(control::Requests::Put put) {
   using Put = control::Requests::Put;
@@ -106,6 +125,20 @@ SubmitOutcome refusal(control::Requests::Put put) {
 }
 
 }  // namespace
+
+FinishedJobs finished_among(const ports::Store& store,
+                            const std::vector<config::Submission>& jobs) {
+  FinishedJobs finished;
+  std::set<std::string> looked_at;
+  for (const config::Submission& job : jobs) {
+    for (const std::string& id : job.spec.depends_on) {
+      if (!looked_at.insert(id).second) continue;
+      const auto row = store.job(id);
+      if (row && model::is_final(row->state)) finished.emplace(id, row->state);
+    }
+  }
+  return finished;
+}
 
 Status check_jobs(const sched::World& world, std::vector<model::JobSpec>& specs,
                   const FinishedJobs& finished) {
@@ -289,20 +322,6 @@ bool Submitter::write_payloads(std::vector<Waiting>& batch, MaySync may_sync) {
   return true;
 }
 
-/// Of the jobs that others depend on. What cannot be read is looked for in the engine alone.
-FinishedJobs Submitter::finished_among(const Submit& submit) const {
-  FinishedJobs finished;
-  std::set<std::string> looked_at;
-  for (const config::Submission& job : submit.jobs) {
-    for (const std::string& id : job.spec.depends_on) {
-      if (!looked_at.insert(id).second) continue;
-      const auto row = store_.job(id);
-      if (row && model::is_final(row->state)) finished.emplace(id, row->state);
-    }
-  }
-  return finished;
-}
-
 /// Nobody else needs the commands from here on. Jobs with given ids may be there already, with
 /// commands of their own.
 std::vector<AcceptedCommand> Submitter::commands_of(Waiting& waiting,
@@ -325,13 +344,14 @@ void Submitter::hand_over(Waiting waiting) {
     std::vector<std::string> ids;
     bool repeated = false;
     bool is_first = false;  // under its key
+    bool is_busy = false;
     FinishedJobs finished;
     std::vector<ports::Payload> payloads;
     std::vector<AcceptedCommand> commands;
     std::function<void(SubmitOutcome)> done;
   };
   const auto shared = std::make_shared<Shared>();
-  shared->finished = finished_among(waiting.submit);
+  shared->finished = finished_among(store_, waiting.submit.jobs);
   shared->ids = waiting.submit.ids;
   while (shared->ids.size() < waiting.submit.jobs.size()) shared->ids.push_back(new_id());
   config::give_ids(waiting.submit.jobs, shared->ids);
@@ -356,19 +376,15 @@ void Submitter::hand_over(Waiting waiting) {
     for (const std::string& id : submit.ids)
       shared->repeated = shared->repeated || !world.find_job(id).is_none();
     if (shared->repeated) return control::Asked{};
-    std::vector<model::JobSpec> specs;
-    for (config::Submission& job : submit.jobs) {
-      job.spec.user = submit.user;
-      specs.push_back(std::move(job.spec));
+    if (const std::size_t waiting = world.unplaced();
+        waiting + submit.jobs.size() > submit.unplaced_most) {
+      shared->is_busy = true;
+      return Error{Fault::Unavailable, fmt::format("{} jobs wait already", waiting)};
     }
+    std::vector<model::JobSpec> specs = take_specs(submit);
     if (Status status = check_jobs(world, specs, shared->finished); !status) return status.error();
-    control::Asked asked;
+    control::Asked asked = asked_of(submit, std::move(specs), now);
     asked.payloads = std::move(shared->payloads);
-    const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
-                                           specs.size() == 1 ? "job" : "jobs", specs[0].queue);
-    asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});
-    for (model::JobSpec& spec : specs)
-      asked.events.emplace_back(model::JobSubmitted{std::move(spec), 0});
     if (!submit.key.empty()) {
       asked.keys.push_back({submit.user, submit.key, submit.body_hash, shared->ids, now + kept});
       recent->add(submit, shared->ids);
@@ -380,7 +396,7 @@ void Submitter::hand_over(Waiting waiting) {
                      accepted = options_.accepted](const Result<control::Answer>& answer) {
     if (!answer) {
       if (shared->is_first) recent->seen.erase({shared->submit.user, shared->submit.key});
-      shared->done({answer.error()});
+      shared->done({answer.error(), shared->is_busy});
       return;
     }
     if (!shared->repeated && !shared->commands.empty()) accepted(std::move(shared->commands));

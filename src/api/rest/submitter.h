@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -42,6 +43,8 @@ struct Submit {
   std::string verb = "submit";  // for the audit
   /// Given ids, as many as jobs; empty: new ones. A given one that is taken is that job, repeated.
   std::vector<std::string> ids = {};
+  /// So many jobs may wait then, in whatever way; with more it is busy, unless it is repeated.
+  std::size_t unplaced_most = SIZE_MAX;
 };
 
 struct Submitted {
@@ -97,7 +100,6 @@ class Submitter {
   bool hand_over_all(std::vector<Waiting>& batch, MaySync may_sync);
   bool write_payloads(std::vector<Waiting>& batch, MaySync may_sync);
   bool take_along(std::vector<Waiting>& batch, const std::set<std::string>& fresh, Time now) const;
-  FinishedJobs finished_among(const Submit& submit) const;
   std::vector<AcceptedCommand> commands_of(Waiting& waiting,
                                            const std::vector<std::string>& ids) const;
   void hand_over(Waiting waiting);
@@ -126,6 +128,9 @@ class Submitter {
   std::size_t known_bytes_ = 0;
   std::thread thread_;
 };
+
+/// Of the jobs that these depend on. What cannot be read is looked for in the engine alone.
+FinishedJobs finished_among(const ports::Store& store, const std::vector<config::Submission>& jobs);
 
 /// What the world has against these jobs: an unknown queue, pool or dependency. Dependencies that
 /// the engine has forgotten and that succeeded are taken off.

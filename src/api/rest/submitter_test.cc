@@ -161,6 +161,29 @@ TEST_F(SubmitterTest, AJobMayDependOnOneThatTheEngineHasForgotten) {
   EXPECT_EQ(outcomes[2].result.error().message, "depends_on: there is no job \"never\"");
 }
 
+TEST_F(SubmitterTest, WhoWaitsInWhateverWayCountsAndARepeatedSubmitIsNotTurnedAway) {
+  const auto limited = [](const std::string& key, bool is_held) {
+    Submit out = submit(key);
+    out.unplaced_most = 2;
+    out.jobs[0].spec.held = is_held;
+    return out;
+  };
+  put(limited("first", true));
+  wait(1);
+  put(limited("second", false));
+  wait(2);
+  put(limited("third", true));
+  wait(3);
+  ASSERT_FALSE(outcomes[2].result);
+  EXPECT_TRUE(outcomes[2].busy);
+  EXPECT_EQ(outcomes[2].result.error().message, "2 jobs wait already");
+  put(limited("first", true));
+  wait(4);
+  ASSERT_TRUE(outcomes[3].result);
+  EXPECT_TRUE(outcomes[3].result->repeated);
+  EXPECT_EQ(outcomes[3].result->ids, outcomes[0].result->ids);
+}
+
 TEST_F(SubmitterTest, AnUnknownQueueIsRefusedWithTheNearest) {
   put(submit("", "qq"));
   wait(1);

@@ -155,7 +155,8 @@ class Maker {
     const PodDefaults& pod = options_.pod;
     json::value spec = json::object();
     set_at(spec, {"restartPolicy"}, "Never");
-    set_at(spec, {"terminationGracePeriodSeconds"}, (command_.stop_grace.ms + 999) / 1000);
+    const Duration grace = command_.stop_grace.value_or(model::stop_grace_default);
+    set_at(spec, {"terminationGracePeriodSeconds"}, (grace.ms + 999) / 1000);
     const auto set_text = [&](std::string_view key, const std::string& value) {
       if (!value.empty()) set_at(spec, {key}, text(value));
     };

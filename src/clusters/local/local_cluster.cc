@@ -83,6 +83,8 @@ LocalCluster::LocalCluster(LocalOptions options, Ports ports)
       boot_(boot_id()),
       launcher_(options_.supervisor, options_.directory),
       wishes_(options_.queue_most),
+      node_(options_.node),
+      stop_grace_(options_.stop_grace),
       outgoing_(ports.inbox) {}
 
 Status LocalCluster::prepare() {
@@ -120,6 +122,14 @@ Result<std::shared_ptr<ports::PodCommandSession>> LocalCluster::run(
                        std::move(callbacks));
 }
 
+void LocalCluster::change(model::NodeSpec node, Duration stop_grace) {
+  {
+    const std::lock_guard lock(change_mutex_);
+    change_ = {std::move(node), stop_grace};
+  }
+  wishes_.wake();
+}
+
 // ----------------------------------------------------------------------------------------------
 // the thread
 
@@ -127,6 +137,7 @@ void LocalCluster::work() {
   load();
   Duration pause{0};
   while (wishes_.rest(is_done(), notices_.get(), pause)) {
+    take_change();
     do_wishes();
     read_notices();
     const Time now = steady_now();
@@ -173,6 +184,20 @@ void LocalCluster::load() {
     }
     (entry.is_over() ? tailing_ : alive_).insert(name);
   }
+}
+
+void LocalCluster::take_change() {
+  std::optional<Change> change;
+  {
+    const std::lock_guard lock(change_mutex_);
+    change.swap(change_);
+  }
+  if (!change) return;
+  stop_grace_ = change->stop_grace;
+  const std::string before = node_.name;
+  node_ = std::move(change->node);
+  outgoing_.say(model::NodeSeen{options_.name, node_});
+  if (node_.name != before) outgoing_.say(model::NodeGone{options_.name, before});
 }
 
 void LocalCluster::do_wishes() {
@@ -236,7 +261,7 @@ void LocalCluster::say_everything(const std::vector<ports::Expected>& expected) 
   const bool there = check_health();
   if (health_ == before) outgoing_.say(model::ClusterHealth{options_.name, health_});
   if (!there) return;
-  outgoing_.say(model::NodeSeen{options_.name, options_.node});
+  outgoing_.say(model::NodeSeen{options_.name, node_});
   std::set<std::string> wanted;
   for (const auto& [attempt, created, is_orphan, pods] : expected) {
     const std::string name = dir_name(attempt);
@@ -302,6 +327,7 @@ Result<AttemptSpec> LocalCluster::spec_of(const ports::Action& action) const {
   if (!command) return command.error();
   auto spec = make_spec(action, **command, machine_environment());
   if (!spec) return spec.error();
+  if (!(*command)->stop_grace) spec->grace = stop_grace_;
   spec->cgroup = cgroup_;
   spec->output_most = options_.output_most;
   spec->descriptors = options_.pod_descriptors;
@@ -335,7 +361,7 @@ void LocalCluster::create(const ports::Action& action) {
     return;
   }
   for (const model::PodPlace& place : action.pods) {
-    if (place.node == options_.node.name) continue;
+    if (place.node == node_.name) continue;
     refuse(action.attempt, Outcome::StartFailed, 0,
            fmt::format("there is no node {} in cluster {}", place.node, options_.name));
     return;

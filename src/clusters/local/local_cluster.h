@@ -29,6 +29,7 @@
 #include "clusters/local/pod_command.h"
 #include "clusters/outgoing.h"
 #include "clusters/wishes.h"
+#include "model/command.h"
 #include "model/node.h"
 #include "ports/cluster.h"
 #include "ports/inbox.h"
@@ -39,9 +40,10 @@
 namespace muster::clusters {
 
 struct LocalOptions {
-  std::string name;       // of the cluster
-  std::string directory;  // its own; made if it is not there
-  model::NodeSpec node;   // this_machine()
+  std::string name;                                 // of the cluster
+  std::string directory;                            // its own; made if it is not there
+  model::NodeSpec node;                             // this_machine()
+  Duration stop_grace = model::stop_grace_default;  // of jobs that do not say it
   /// A command that calls run_supervisors(DIRECTORY); the directory is added to it.
   std::vector<std::string> supervisor = {"/proc/self/exe", "pod-supervisor"};
   bool use_cgroups = true;  // where they are writable
@@ -71,6 +73,9 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   Result<std::shared_ptr<ports::PodCommandSession>> run(
       const ports::PodCommand& command, ports::PodCommandCallbacks callbacks) override;
 
+  /// Another size of this machine, and another grace of jobs that do not say one and start later.
+  /// What runs goes on. From any thread.
+  void change(model::NodeSpec node, Duration stop_grace);
   /// Waits until everything asked for is done: started or refused, stopped, and said. False if that
   /// takes longer than `at_most`.
   bool wait_settled(Duration at_most) { return wishes_.wait_done(at_most); }
@@ -104,6 +109,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
 
   // ---- the thread
   void work();
+  void take_change();
   void do_wishes();
   void read_notices();
   void tick(Time now);
@@ -138,7 +144,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   bool tail_pod(Entry& entry, std::size_t rank);
   void forget_old(Time now);
 
-  const LocalOptions options_;
+  const LocalOptions options_;  // node and stop_grace: those of the beginning
   Ports ports_;
   const std::string attempts_dir_;
   const std::string boot_;
@@ -152,8 +158,16 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   Wishes wishes_;
   std::mutex expected_mutex_;
   std::optional<ports::Action> expected_;
+  struct Change {
+    model::NodeSpec node;
+    Duration stop_grace;
+  };
+  std::mutex change_mutex_;
+  std::optional<Change> change_;  // the newest that the thread has not taken
 
   // Of the thread alone.
+  model::NodeSpec node_;
+  Duration stop_grace_;
   Outgoing outgoing_;
   std::map<std::string, Entry> entries_;  // by name
   std::set<std::string> alive_;           // names of those not over

@@ -356,6 +356,37 @@ TEST(LocalCluster, AProgramThatIgnoresTermIsKilledAfterTheGrace) {
   EXPECT_EQ(read_state(site.dir(one))->pods[0].signal, SIGKILL);
 }
 
+TEST(LocalCluster, TheGraceIsTheClustersWhereTheJobSaysNone) {
+  Site site;
+  site.cluster->change(site.options().node, milliseconds(100));
+  ASSERT_TRUE(eventually([&] { return !site.inbox.take(10).empty(); })) << "the node again";
+  model::Command command = Site::shell(
+      fmt::format("trap '' TERM; echo $$ > {}; while :; do sleep 0.01; done", site.file("pid")));
+  command.stop_grace.reset();
+  site.run(one, command);
+  pid_in(site.file("pid"));
+  site.remove(one);
+  site.hear<model::Gone>(one);
+  EXPECT_EQ(read_spec(site.dir(one))->grace, milliseconds(100));
+  EXPECT_EQ(read_state(site.dir(one))->pods[0].signal, SIGKILL);
+}
+
+TEST(LocalCluster, TheMachineChangesItsSizeWhileItIsOpen) {
+  Site site;
+  model::NodeSpec node = site.options().node;
+  node.gpu_count = 2;
+  node.gpu_type = "slot";
+  site.cluster->change(node, seconds(1));
+  std::vector<model::Event> events;
+  ASSERT_TRUE(eventually([&] {
+    events = site.inbox.take(10);
+    return !events.empty();
+  }));
+  const auto* seen = std::get_if<model::NodeSeen>(&events[0].body);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->node, node);
+}
+
 /// A daemon: another session, another parent, TERM ignored.
 std::string daemonise(const std::string& pid_file) {
   return fmt::format(

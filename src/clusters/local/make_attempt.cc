@@ -92,7 +92,7 @@ Result<AttemptSpec> make_spec(const ports::Action& action, const model::Command&
   spec.attempt = action.attempt.number;
   spec.boot = boot_id();
   spec.working_dir = command.working_dir;
-  spec.grace = command.stop_grace;
+  spec.grace = command.stop_grace.value_or(model::stop_grace_default);
   spec.files = command.files;
   std::map<std::uint32_t, std::uint32_t> counts;
   for (const auto& [set_index, at] : ranks) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "clusters/clock.h"
@@ -53,14 +55,24 @@ SimulatedCluster::SimulatedCluster(SimulatedOptions options, Ports ports)
     : options_(std::move(options)),
       ports_(ports),
       wishes_(options_.queue_most),
+      nodes_(options_.nodes),
+      run_time_(options_.run_time),
       outgoing_(ports.inbox),
       pods_(options_.timing) {
-  for (const model::NodeSpec& node : options_.nodes) node_names_.insert(node.name);
+  for (const model::NodeSpec& node : nodes_) node_names_.insert(node.name);
 }
 
 SimulatedCluster::~SimulatedCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
+}
+
+void SimulatedCluster::change(std::vector<model::NodeSpec> nodes, Duration run_time) {
+  {
+    const std::lock_guard lock(change_mutex_);
+    change_ = {std::move(nodes), run_time};
+  }
+  wishes_.wake();
 }
 
 void SimulatedCluster::set_reachable(bool reachable) {
@@ -80,6 +92,7 @@ void SimulatedCluster::run() {
   while (wishes_.rest(done, -1, pause)) {
     const Time now = wall_now();
     check_health();
+    take_change();
     do_wishes(now);
     for (model::EventBody& body : pods_.pass(now)) {
       std::visit(
@@ -109,6 +122,27 @@ void SimulatedCluster::check_health() {
       options_.name, reachable ? model::Health::Ready : model::Health::Unreachable});
 }
 
+void SimulatedCluster::take_change() {
+  std::optional<Change> change;
+  {
+    const std::lock_guard lock(change_mutex_);
+    change.swap(change_);
+  }
+  if (!change) return;
+  run_time_ = change->run_time;
+  std::map<std::string, model::NodeSpec> before;
+  for (model::NodeSpec& node : nodes_) before.emplace(node.name, std::move(node));
+  nodes_ = std::move(change->nodes);
+  node_names_.clear();
+  for (const model::NodeSpec& node : nodes_) {
+    node_names_.insert(node.name);
+    const auto known = before.extract(node.name);
+    if (known.empty() || known.mapped() != node)
+      outgoing_.say(model::NodeSeen{options_.name, node});
+  }
+  for (const auto& [name, node] : before) outgoing_.say(model::NodeGone{options_.name, name});
+}
+
 void SimulatedCluster::do_wishes(Time now) {
   for (const Wish& wish : wishes_.take()) {
     if (const auto* expected = std::get_if<std::vector<ports::Expected>>(&wish)) {
@@ -128,8 +162,8 @@ void SimulatedCluster::act(const ports::Action& action, Time now) {
     const auto command = ports_.payloads.of(attempt.job);
     if (!command && command.error().fault == Fault::Unavailable) return;  // handed over again
     // A job without a command is as good as any here.
-    const auto run = command ? simulated_run(**command, options_.run_time)
-                             : SimulatedPods::Run{options_.run_time, 0};
+    const auto run =
+        command ? simulated_run(**command, run_time_) : SimulatedPods::Run{run_time_, 0};
     for (const model::PodPlace& place : action.pods) {
       if (!node_names_.contains(place.node))
         pods_.refuse(attempt,
@@ -146,8 +180,7 @@ void SimulatedCluster::say_everything(const std::vector<ports::Expected>& expect
   outgoing_.say(model::ClusterHealth{
       options_.name, was_reachable_ ? model::Health::Ready : model::Health::Unreachable});
   if (!was_reachable_) return;
-  for (const model::NodeSpec& node : options_.nodes)
-    outgoing_.say(model::NodeSeen{options_.name, node});
+  for (const model::NodeSpec& node : nodes_) outgoing_.say(model::NodeSeen{options_.name, node});
   std::set<ports::Attempt> wanted;
   for (const auto& [attempt, created, is_orphan, pods] : expected) {
     if (!is_orphan) wanted.insert(attempt);

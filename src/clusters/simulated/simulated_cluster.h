@@ -5,13 +5,15 @@
 // What runs is kept in a file, so that a restart of the server changes nothing; without one,
 // everything is gone after a restart and the jobs queue again.
 //
-// Thread contract: apply, relist and set_reachable only queue; a thread of its own does the rest.
-// Inbox and Payloads must outlive it. (src/sim has a cluster of its own, on virtual time and with
-// faults, for tests of the engine.)
+// Thread contract: apply, relist, change and set_reachable only queue; a thread of its own does the
+// rest. Inbox and Payloads must outlive it. (src/sim has a cluster of its own, on virtual time and
+// with faults, for tests of the engine.)
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -56,6 +58,9 @@ class SimulatedCluster : public ports::Cluster {
 
   void apply(const ports::Action& action) override { wishes_.put(action); }
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
+  /// Other nodes, and another run time of jobs that do not say one, from now on. What runs goes on,
+  /// also on nodes that are no more.
+  void change(std::vector<model::NodeSpec> nodes, Duration run_time);
   /// Pretends that the network to it is cut, or whole again.
   void set_reachable(bool reachable);
   bool wait_settled(Duration at_most) { return wishes_.wait_done(at_most); }
@@ -64,6 +69,7 @@ class SimulatedCluster : public ports::Cluster {
   SimulatedCluster(SimulatedOptions options, Ports ports);
   Status load();
   void run();
+  void take_change();
   void do_wishes(Time now);
   void act(const ports::Action& action, Time now);
   void say_everything(const std::vector<ports::Expected>& expected, Time now);
@@ -73,13 +79,21 @@ class SimulatedCluster : public ports::Cluster {
   void keep(const ports::Attempt& attempt);
   void rewrite();
 
-  const SimulatedOptions options_;
+  const SimulatedOptions options_;  // nodes and run_time: those of the beginning
   Ports ports_;
-  std::set<std::string> node_names_;
   std::atomic<bool> is_reachable_{true};
   Wishes wishes_;
+  struct Change {
+    std::vector<model::NodeSpec> nodes;
+    Duration run_time;
+  };
+  std::mutex change_mutex_;
+  std::optional<Change> change_;  // the newest that the thread has not taken
 
   // Of the thread alone.
+  std::vector<model::NodeSpec> nodes_;
+  std::set<std::string> node_names_;
+  Duration run_time_;
   Outgoing outgoing_;
   SimulatedPods pods_;
   bool was_reachable_ = true;

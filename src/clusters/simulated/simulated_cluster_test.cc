@@ -190,6 +190,40 @@ TEST(SimulatedClusterKind, ARestartChangesNothing) {
   EXPECT_EQ(of<model::Gone>(h.heard()).size(), 1u);
 }
 
+TEST(SimulatedClusterKind, NodesComeGoAndChangeWhileItIsOpen) {
+  SimulatedHarness h;
+  h.cluster().apply(create(one));
+  ASSERT_EQ(of<model::Started>(h.heard()).size(), 1u);
+  model::NodeSpec second;
+  second.name = "n2";
+  h.simulated->change({second}, hours(100));
+  std::vector<model::Event> events;
+  const auto hear = [&](std::size_t count) {
+    events.clear();
+    return eventually([&] {
+      for (model::Event& event : h.inbox.take(1000)) events.push_back(std::move(event));
+      return events.size() >= count;
+    });
+  };
+  ASSERT_TRUE(hear(2));
+  EXPECT_EQ(of<model::NodeSeen>(events).at(0).node.name, "n2");
+  EXPECT_EQ(of<model::NodeGone>(events).at(0).node, "n1");
+  second.allocatable.cpu = {4000};
+  model::NodeSpec third;
+  third.name = "n3";
+  h.simulated->change({second, third}, Duration{0});
+  ASSERT_TRUE(hear(2));
+  EXPECT_EQ(of<model::NodeSeen>(events).at(0).node.allocatable.cpu.v, 4000);
+  EXPECT_EQ(of<model::NodeSeen>(events).at(1).node.name, "n3");
+  h.cluster().apply(create({"b", 1}, "n3"));
+  ASSERT_TRUE(hear(2)) << "its run time is the new one";
+  EXPECT_EQ(of<model::Finished>(events).at(0).job, "b");
+  h.cluster().relist(std::vector<ports::Expected>{{one, true}});
+  events = h.heard();
+  EXPECT_EQ(of<model::NodeSeen>(events).size(), 2u);
+  EXPECT_EQ(of<model::Started>(events).size(), 1u) << "it runs on, on a node that is no more";
+}
+
 TEST(SimulatedClusterKind, ANodeThatIsNotThereFailsTheStart) {
   SimulatedHarness h;
   h.cluster().apply(create(one, "n2"));
