@@ -151,6 +151,15 @@ class CommandLine(WithServer):
         self.assertIn("placed", kinds)
         self.muster("cancel", "no-such-job", code=1)
 
+    def test_logs_gives_as_many_lines_as_are_asked_for(self):
+        job = self.muster("submit", "--cluster", "here", "--", "seq", "12000").stdout.strip()
+        self.muster("wait", job, "--timeout", "50s")
+        wanted = [str(n) for n in range(501, 12001)]
+        self.assertEqual(self.muster("logs", job, "--tail", "11500").stdout.split(), wanted)
+        self.assertEqual(self.muster("logs", job, "-f", "--tail", "11500").stdout.split(), wanted)
+        self.assertEqual(len(self.muster("logs", job, "--tail", "1000000").stdout.split()), 12000)
+        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "12000\n")
+
     def test_a_job_file_is_submitted_whole(self):
         path = os.path.join(self.server.folder, "jobs.yaml")
         with open(path, "w") as out:

@@ -82,6 +82,20 @@ class OneServer(unittest.TestCase):
         self.assertEqual(len(logs("")), 5)
         self.error(400, "GET", f"/jobs/{job}/logs?tail=x")
 
+    def test_a_tail_longer_than_a_page_comes_in_several(self):
+        job = self.server.submit("seq 3000")
+        self.server.wait_final(job)
+        page = self.server.api("GET", f"/jobs/{job}/logs?tail=2500")[1]
+        lines = page["lines"]
+        self.assertEqual((len(lines), lines[0]["text"], page["end"]), (1000, "501\n", False))
+        while not page["end"]:
+            page = self.server.api("GET", f"/jobs/{job}/logs?from={page['next']}")[1]
+            lines += page["lines"]
+        self.assertEqual((len(lines), lines[-1]["text"]), (2500, "3000\n"))
+        followed = self.events(f"/jobs/{job}/logs?follow=true&tail=2500")
+        self.assertEqual(sum(e[0] == "line" for e in followed), 2500)
+        self.assertEqual(self.server.api("GET", f"/jobs/{job}/logs?tail=1000000")[0], 200)
+
     def test_the_events_of_a_job_have_rising_numbers_and_resume(self):
         job = self.server.submit("sleep 0.5")  # one that ends at once is not seen running
         first = self.server.job(job)["sequence"]
