@@ -267,7 +267,12 @@ class MemoryStore : public Store {
     const bool state =
         filter.states.empty() ||
         std::find(filter.states.begin(), filter.states.end(), row.state) != filter.states.end();
-    return state && same(filter.queue, row.queue) && same(filter.user, row.user) &&
+    const bool labels =
+        std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& asked) {
+          const auto has = row.labels.find(asked.first);
+          return has != row.labels.end() && has->second == asked.second;
+        });
+    return state && labels && same(filter.queue, row.queue) && same(filter.user, row.user) &&
            same(filter.cluster, row.cluster) && row.name.starts_with(filter.name_prefix);
   }
 

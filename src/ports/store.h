@@ -79,7 +79,10 @@ struct JobFilter {
   std::string user = {};
   std::string cluster = {};
   std::string name_prefix = {};
+  model::Labels labels = {};  // all of them
 };
+/// Of a label as key=value: a longer one is shown, but not found.
+constexpr std::size_t label_bytes_max = 1024;
 
 /// Newest first. `next` is where the following page begins; 0: this was the last. The work for a
 /// page is bounded, so a page of a filter that few jobs pass may be short, even empty, and still

@@ -115,6 +115,56 @@ TYPED_TEST_P(StoreTablesContract, FiltersChooseAmongJobs) {
   EXPECT_EQ(this->list(store, {.user = "nobody"}, 9), "[]");
 }
 
+TYPED_TEST_P(StoreTablesContract, LabelsAreKeptShownAndLookedFor) {
+  Store& store = this->harness.store();
+  typename StoreTablesContract<TypeParam>::Events events;
+  const auto add = [&](const std::string& id, const std::string& name, model::Labels labels) {
+    model::JobSubmitted event = this->submit(id);
+    event.spec.name = name;
+    event.labels = std::move(labels);
+    events.push_back({Time{1}, event});
+  };
+  add("a", "x", {{"team", "vision"}, {"run", "1"}});
+  add("b", "x", {{"team", "vision"}, {"run", "2"}, {"note", std::string(5000, 'n')}});
+  add("c", "y", {{"team", "speech"}});
+  add("d", "y", {});
+  add("e", "y", {{"team", "vision"}, {"empty", ""}, {"odd", "a=b 'c' \n\xff"}});
+  ASSERT_TRUE(store.commit({events}));
+  events = {{Time{2}, model::JobCancelled{"a"}}, {Time{3}, this->submit("a")}};
+  add("e", "z", {{"team", "speech"}});  // is there: it stays as it was
+  ASSERT_TRUE(store.commit({events}));
+
+  const Store& again = this->harness.reopened();
+  EXPECT_EQ(again.job("a")->labels, (model::Labels{{"team", "vision"}, {"run", "1"}}));
+  EXPECT_EQ(again.job("b")->labels.at("note").size(), 5000u);
+  EXPECT_TRUE(again.job("d")->labels.empty());
+  using enum model::JobState;
+  EXPECT_EQ(this->list(again, {.labels = {{"team", "vision"}}}, 2), "[eb][a]");
+  EXPECT_EQ(this->list(again, {.labels = {{"team", "vision"}, {"run", "2"}}}, 9), "[b]");
+  EXPECT_EQ(this->list(again, {.labels = {{"team", "speech"}}}, 9), "[c]");
+  EXPECT_EQ(this->list(again, {.labels = {{"empty", ""}}}, 9), "[e]");
+  EXPECT_EQ(this->list(again, {.labels = {{"team", "vis"}}}, 9), "[]");
+  EXPECT_EQ(this->list(again, {.states = {Cancelled}, .labels = {{"team", "vision"}}}, 9), "[a]");
+  EXPECT_EQ(this->list(again, {.states = {Waiting, Held}, .labels = {{"team", "vision"}}}, 1),
+            "[e][b]");
+  EXPECT_EQ(this->list(again, {.user = "bob", .labels = {{"team", "vision"}}}, 9), "[]");
+  EXPECT_EQ(this->list(again, {.name_prefix = "x", .labels = {{"run", "2"}}}, 9), "[b]");
+
+  // With a job go its labels, and nothing stumbles over those that were there.
+  Store& kept = this->harness.reopened();
+  ASSERT_EQ(kept.retain(Time{1000}, {.finished_jobs = milliseconds(1)})->jobs, 1u);
+  EXPECT_EQ(this->list(kept, {.labels = {{"run", "1"}}}, 9), "[]");
+  EXPECT_EQ(this->list(kept, {.labels = {{"team", "vision"}}}, 9), "[eb]");
+}
+
+TYPED_TEST_P(StoreTablesContract, TheRowSaysInWhichPoolItWasPlaced) {
+  Store& store = this->harness.store();
+  typename StoreTablesContract<TypeParam>::Events events = {
+      {Time{1}, this->submit("a")}, {Time{2}, model::Placed{"a", 1, "east", "fast", {}}}};
+  ASSERT_TRUE(store.commit({events}));
+  EXPECT_EQ(this->harness.reopened().job("a")->pool, "fast");
+}
+
 TYPED_TEST_P(StoreTablesContract, AuditAndKeysAreWrittenWithTheEvents) {
   Store& store = this->harness.store();
   const std::vector<AuditRow> audit = {{0, Time{1}, "ada", "r1", "submit", "a", "queue=x"},
@@ -213,7 +263,8 @@ TYPED_TEST_P(StoreTablesContract, ReadersSeeWholeCommitsWhileOthersWrite) {
 
 REGISTER_TYPED_TEST_SUITE_P(StoreTablesContract, AJobsRowFollowsItsEvents,
                             SeveralEventsOfAJobInOneCommitCountInOrder, ListsAreNewestFirstInPages,
-                            FiltersChooseAmongJobs, AuditAndKeysAreWrittenWithTheEvents,
+                            FiltersChooseAmongJobs, LabelsAreKeptShownAndLookedFor,
+                            TheRowSaysInWhichPoolItWasPlaced, AuditAndKeysAreWrittenWithTheEvents,
                             RetentionKeepsTheNewestAndWhatIsAlive,
                             ReadersSeeWholeCommitsWhileOthersWrite);
 

@@ -1,30 +1,13 @@
 // Opening a SqlStore, and its queries.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
+#include "store/counted_text.h"
 #include "store/job_table.h"
 #include "store/projection.h"
 #include "store/sql_store.h"
 
 namespace muster::store {
-namespace {
-
-/// Counted texts: "3:abc1:d".
-std::vector<std::string> split_counted(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    std::size_t size = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), size);
-    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-    if (read.ec != std::errc{} || !text.starts_with(':') || text.size() - 1 < size) break;
-    parts.emplace_back(text.substr(1, size));
-    text.remove_prefix(1 + size);
-  }
-  return parts;
-}
-
-}  // namespace
 
 SqlStore::SqlStore(Connect connect, int readers_max)
     : writer_(connect(Part::Books)),

@@ -160,6 +160,18 @@ class CommandLine(WithServer):
         self.assertEqual(len(self.muster("logs", job, "--tail", "1000000").stdout.split()), 12000)
         self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "12000\n")
 
+    def test_labels_are_shown_and_looked_for(self):
+        job = self.muster("submit", "--hold", "-l", "team=vision", "-l", "run=1", "--",
+                          "true").stdout.strip()
+        other = self.muster("submit", "--hold", "-l", "team=vision", "--", "true").stdout.strip()
+        self.assertIn("run=1, team=vision", self.muster("show", job).stdout)
+        listed = self.muster("list", "--label", "team=vision", "-l", "run=1").stdout
+        self.assertIn(job, listed)
+        self.assertNotIn(other, listed)
+        self.assertIn("run=1, team=vision", self.muster("list", "-o", "wide").stdout)
+        self.assertIn("NAME=VALUE", self.muster("list", "--label", "team", code=2).stderr)
+        self.muster("cancel", job, other)
+
     def test_a_job_file_is_submitted_whole(self):
         path = os.path.join(self.server.folder, "jobs.yaml")
         with open(path, "w") as out:

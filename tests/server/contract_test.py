@@ -109,6 +109,8 @@ class EveryOperation(unittest.TestCase):
         self.ask("GET", f"/nodes/sim/{nodes[0]['name']}")
         self.ask("GET", "/pools")
         self.ask("GET", "/pools/gpus")
+        pooled = self.server.submit("true", pool="gpus", gpus=1)
+        self.assertEqual(self.server.wait_state(pooled, "Running")["placement"]["pool"], "gpus")
         self.ask("GET", "/fleet-pools")
         self.ask("GET", "/fleet-pools/every")
 

@@ -96,6 +96,23 @@ class OneServer(unittest.TestCase):
         self.assertEqual(sum(e[0] == "line" for e in followed), 2500)
         self.assertEqual(self.server.api("GET", f"/jobs/{job}/logs?tail=1000000")[0], 200)
 
+    def test_jobs_are_found_by_their_labels(self):
+        first = self.server.submit("true", labels={"team": "vision", "run": "a=1 &"})
+        second = self.server.submit("true", labels={"team": "vision"}, held=True)
+        self.server.submit("true", labels={"team": "speech"})
+        self.assertEqual(self.server.job(first)["labels"], {"team": "vision", "run": "a=1 &"})
+
+        def found(query):
+            return [row["id"] for row in self.server.api("GET", "/jobs?" + query)[1]["jobs"]]
+        self.assertEqual(found("label=team=vision"), [second, first])
+        self.assertEqual(found("label=team%3Dvision&label=run%3Da%3D1%20%26"), [first])
+        self.assertEqual(found("label=team=vision&state=held"), [second])
+        self.assertEqual(found("label=team=nobody"), [])
+        rows = self.server.api("GET", "/jobs?label=team=vision")[1]["jobs"]
+        self.assertEqual(rows[0]["labels"], {"team": "vision"})
+        self.assertIn("key=value", self.error(400, "GET", "/jobs?label=team")["message"])
+        self.error(400, "GET", "/jobs?label=team=a&label=team=b")
+
     def test_the_events_of_a_job_have_rising_numbers_and_resume(self):
         job = self.server.submit("sleep 0.5")  # one that ends at once is not seen running
         first = self.server.job(job)["sequence"]

@@ -367,8 +367,10 @@ void Submitter::hand_over(Waiting waiting) {
     const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
                                            specs.size() == 1 ? "job" : "jobs", specs[0].queue);
     asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});
-    for (model::JobSpec& spec : specs)
-      asked.events.emplace_back(model::JobSubmitted{std::move(spec), 0});
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      asked.events.emplace_back(
+          model::JobSubmitted{std::move(specs[i]), 0, std::move(submit.jobs[i].labels)});
+    }
     if (!submit.key.empty()) {
       asked.keys.push_back({submit.user, submit.key, submit.body_hash, shared->ids, now + kept});
       recent->add(submit, shared->ids);

@@ -97,6 +97,17 @@ TEST(Sqlite, PagesOfAListComeFromAnIndex) {
   }
 }
 
+TEST(Sqlite, PagesOfALabelComeFromItsIndex) {
+  SqliteHarness harness;
+  Database database(harness.scratch.file("muster.db"));
+  const std::string plan = database.run(
+      "explain query plan select * from job_labels join jobs on submit = job "
+      "where label = 'a=b' and job < 9 order by job desc limit 10");
+  EXPECT_NE(plan.find("SEARCH job_labels USING PRIMARY KEY"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("SEARCH jobs USING INTEGER PRIMARY KEY"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+}
+
 TEST(Sqlite, AFilterThatFewPassTakesSeveralPages) {
   SqliteHarness harness;
   for (int part = 0; part < 4; ++part) {
