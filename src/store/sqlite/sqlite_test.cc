@@ -8,6 +8,8 @@
 #include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
+#include "store/sqlite/connection.h"
+#include "store/testing/old_database.h"
 
 namespace muster::store {
 namespace {
@@ -69,6 +71,22 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
       << why;
   EXPECT_TRUE(why.ends_with(": start the newer Muster that wrote it")) << why;
   EXPECT_EQ(Database(file).run("select version from schema_version"), "1000\n");
+}
+
+TEST(Sqlite, ADatabaseOfEveryOlderSchemaIsBroughtForwardWithItsRows) {
+  for (std::size_t version = 1; version <= older_versions(Dialect::Sqlite); ++version) {
+    SCOPED_TRACE(version);
+    const Scratch scratch;
+    const Connect connect = [&](Part part) {
+      return connect_sqlite(
+          scratch.file(part == Part::Books ? "muster.db" : "muster-blobs.db"), "");
+    };
+    const Status made = make_old_database(connect, Dialect::Sqlite, version);
+    ASSERT_TRUE(made) << made.error().message;
+    const auto store = open_sqlite(scratch.file("muster.db"));
+    ASSERT_TRUE(store) << store.error().message;
+    expect_old_rows(**store);
+  }
 }
 
 TEST(Sqlite, AFileThatIsNoDatabaseIsRefused) {
