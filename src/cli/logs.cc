@@ -39,9 +39,8 @@ Result<net::QueryPairs> query_of(const Options& options, Time now) {
   return query;
 }
 
-Result<int> read_pages(Session& session, Api& api, const std::string& path,
-                       const Options& options, const net::QueryPairs& query,
-                       LogPrinter& printer) {
+Result<int> read_pages(Session& session, Api& api, const std::string& path, const Options& options,
+                       const net::QueryPairs& query, LogPrinter& printer) {
   std::string from;
   json::array lines;
   // What is written while we read is no part of the tail that was asked for.
@@ -71,8 +70,6 @@ Result<int> read_pages(Session& session, Api& api, const std::string& path,
 Result<int> show_log(Session& session, const Options& options) {
   const auto query = query_of(options, session.host().now());
   if (!query) return query.error();
-  if (options.follow && session.is_data())
-    return invalid("-f writes lines as they come: drop -o, or -f");
   const auto api = session.api();
   if (!api) return api.error();
   const auto job = find_job(**api, options.job);
@@ -82,7 +79,10 @@ Result<int> show_log(Session& session, const Options& options) {
                                       .times = options.times || session.is_wide(),
                                       .all_to_out = true});
   if (!options.follow) return read_pages(session, **api, job_path(*job), options, *query, printer);
-  const auto end = follow_log(**api, printer, {.path = job_path(*job), .query = *query});
+  LogFollower follower{.path = job_path(*job), .query = *query};
+  if (session.is_data())
+    follower.write = [&session](const json::value& line) { session.print_next(line); };
+  const auto end = follow_log(**api, printer, std::move(follower));
   if (!end) return end.error();
   return exit_done;
 }
