@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "store/conditions.h"
 #include "store/counted_text.h"
 #include "store/projection.h"
 
@@ -15,7 +16,6 @@ namespace {
 using model::JobRow;
 using model::JobState;
 
-constexpr std::int64_t look_max = 2000;  // rows for a page, of each state, that the filter may drop
 constexpr std::string_view columns =
     "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
     "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason, "
@@ -60,35 +60,14 @@ JobRow job_of(const Row& row) {
   if (!row.is_null(19)) job.exit_code = static_cast<int>(row.number(19));
   job.reason = row.text(20);
   const std::vector<std::string> labels = split_counted(row.text(21));
-  for (std::size_t i = 0; i + 1 < labels.size(); i += 2) job.labels.emplace(labels[i], labels[i + 1]);
+  for (std::size_t i = 0; i + 1 < labels.size(); i += 2)
+    job.labels.emplace(labels[i], labels[i + 1]);
   job.pool = row.text(22);
   return job;
 }
 
 std::string label_text(std::string_view key, std::string_view value) {
   return fmt::format("{}={}", key, value);
-}
-
-/// A condition of a select: `column op $n`.
-struct Condition {
-  std::string_view text;  // with {} for the number of each of its values
-  std::vector<Value> values;
-};
-
-std::string conjunction(const std::vector<Condition>& conditions, std::vector<Value>& values) {
-  std::string sql;
-  for (const Condition& condition : conditions) {
-    sql += sql.empty() ? "" : " and ";
-    std::string_view rest = condition.text;
-    for (const Value& value : condition.values) {
-      values.push_back(value);
-      const std::size_t mark = rest.find("{}");
-      sql += fmt::format("{}${}", rest.substr(0, mark), values.size());
-      rest.remove_prefix(mark + 2);
-    }
-    sql += rest;
-  }
-  return sql;
 }
 
 /// What a pass goes down, newest job first.

@@ -96,6 +96,21 @@ class OneServer(unittest.TestCase):
         self.assertEqual(sum(e[0] == "line" for e in followed), 2500)
         self.assertEqual(self.server.api("GET", f"/jobs/{job}/logs?tail=1000000")[0], 200)
 
+    def test_the_audit_is_asked_for_who_what_and_when(self):
+        job = self.server.submit("true", held=True)
+        self.server.api("POST", f"/jobs/{job}/cancel")
+
+        def verbs(query):
+            return [row["verb"] for row in self.server.api("GET", "/audit?" + query)[1]["rows"]]
+        self.assertEqual(verbs(f"object={job}"), ["cancel", "submit"])
+        self.assertEqual(verbs(f"object={job}&verb=submit"), ["submit"])
+        self.assertEqual(verbs(f"object={job}&user=nobody"), [])
+        row = self.server.api("GET", f"/audit?object={job}&verb=cancel")[1]["rows"][0]
+        self.assertEqual(verbs(f"object={job}&since_ms={row['at_ms'] + 1}"), [])
+        self.assertIn("cancel", verbs(f"user={row['user']}&since_ms={row['at_ms']}"))
+        self.assertNotIn("cancel", verbs(f"object={job}&until_ms={row['at_ms']}"))
+        self.error(400, "GET", "/audit?since_ms=yesterday")
+
     def test_jobs_are_found_by_their_labels(self):
         first = self.server.submit("true", labels={"team": "vision", "run": "a=1 &"})
         second = self.server.submit("true", labels={"team": "vision"}, held=True)

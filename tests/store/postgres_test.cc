@@ -1,4 +1,5 @@
 // The contract on a PostgreSQL that this test starts, and losing the connection to it.
+#include "ports/store_filters_contract.h"
 #include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
@@ -111,5 +112,6 @@ TEST_F(PostgresLost, TwoProcessesMayMakeTheSchemaAtOnce) {
 namespace muster::ports {
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreContract, store::PostgresHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreTablesContract, store::PostgresHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreFiltersContract, store::PostgresHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StorePayloadsContract, store::PostgresHarness);
 }  // namespace muster::ports

@@ -130,7 +130,7 @@ void expect_old_tables(const ports::Store& store) {
   EXPECT_EQ(listed->jobs.size(), 2u);
   const auto bytes = store.payload(wanted.payload);
   EXPECT_EQ(bytes ? *bytes : bytes.error().message, payload);
-  const auto audit = store.audit(0, 10);
+  const auto audit = store.audit({.user = "ada"}, 0, 10);
   ASSERT_TRUE(audit && audit->rows.size() == 1);
   EXPECT_EQ(audit->rows[0].object, "ended");
   const auto key = store.submit_key("ada", "k1", Time{50});
@@ -162,8 +162,8 @@ void expect_old_rows(ports::Store& store) {
   submitted.spec.id = "new";
   submitted.spec.user = "ada";
   submitted.labels = {{"team", "vision"}};
-  const std::vector<model::Event> events = {
-      {Time{40}, model::Finished{"runs", 1, true, 0, ""}}, {Time{41}, submitted}};
+  const std::vector<model::Event> events = {{Time{40}, model::Finished{"runs", 1, true, 0, ""}},
+                                            {Time{41}, submitted}};
   const auto last = store.commit({events});
   ASSERT_TRUE(last) << last.error().message;
   EXPECT_EQ(*last, static_cast<std::uint64_t>(old_events) + 2);
