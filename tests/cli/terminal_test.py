@@ -131,6 +131,24 @@ class Top(unittest.TestCase):
         self.assert_restored(self.terminal.process.returncode)
 
 
+class Wait(unittest.TestCase):
+    """What somebody who waits at a terminal sees."""
+
+    def test_it_tells_what_is_waited_for_until_that_has_ended(self):
+        server = Server(SERVER, CONFIG).start()
+        self.addCleanup(server.close)
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{server.port}",
+                       "MUSTER_CONFIG": os.path.join(server.folder, "contexts.yaml")}
+        job = server.submit("sleep 300", name="long")
+        server.wait_state(job, "Running")
+        terminal = Terminal([BINARY, "wait", job], environment)
+        self.addCleanup(terminal.close)
+        terminal.read_until(f"\r{job} long: running for ")
+        server.api("POST", f"/jobs/{job}/cancel")
+        terminal.read_until(f"\r{job} cancelled\r\n")
+        self.assertEqual(terminal.process.wait(PATIENCE), 125)
+
+
 class Exec(unittest.TestCase):
     """A shell in a pod of the local cluster, as somebody types into it."""
 
