@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Rows of `run_bench.sh fgd` for one pod list, and whether its default policy reaches what it must.
 
-Usage: fgd_rows.py LIST < one line of `muster sim fgd -o json` a policy
+Usage: fgd_rows.py LIST [FILE] < one line of `muster sim fgd -o json` a policy
+
+The rows are added to FILE as JSON lines, too: measure, value, unit, limit, ratio, reach, ok.
 """
 import json
 import sys
@@ -29,14 +31,33 @@ def row(name, run):
         name, run["policy"], at_100, at_130, run["unallocated_130_pct"], run["seconds_per_run"])
 
 
-def reach(name, runs):
+def reaches(name, runs):
+    """(allocated at 100 % at least, unallocated at 130 % at most) of the default policy."""
     published, less = REACH_130[name]
-    most = 100 - published - less
-    least = REACH_100.get(name, runs["fgd"]["allocated_100_pct"])
+    return REACH_100.get(name, runs["fgd"]["allocated_100_pct"]), 100 - published - less
+
+
+def reach(name, runs):
+    least, most = reaches(name, runs)
     ok = (runs["default"]["unallocated_130_pct"] <= most and
           runs["default"]["allocated_100_pct"] >= least)
     return "%-12s %-9s %16s %16s %16s %8s" % (
         name, "reach", ">= %.2f" % least, "", "<= %.2f" % most, "yes" if ok else "NO")
+
+
+def lines(name, runs):
+    for policy, run in runs.items():
+        least, most = reaches(name, runs) if policy == "default" and name in REACH_130 else (
+            None, None)
+        for what, key, wanted, is_ok in (
+                ("allocated at 100 %", "allocated_100_pct", least,
+                 lambda v, least=least: v >= least),
+                ("allocated at 130 %", "allocated_130_pct", None, None),
+                ("unallocated at 130 %", "unallocated_130_pct", most,
+                 lambda v, most=most: v <= most)):
+            yield {"measure": f"{name}, {policy}: {what}", "value": run[key], "unit": "%",
+                   "limit": None, "ratio": None, "reach": wanted,
+                   "ok": None if wanted is None else is_ok(run[key])}
 
 
 def main():
@@ -48,6 +69,9 @@ def main():
         print(row(name, run), flush=True)
     if name in REACH_130:
         print(reach(name, runs))
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "a", encoding="utf-8") as out:
+            out.writelines(json.dumps(line) + "\n" for line in lines(name, runs))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Runs a benchmark with the release binary and keeps what it printed in out/.
+# Runs a benchmark with the release binary. The table is printed and kept in out/bench-NAME.txt, its
+# rows follow it, one JSON line each (measure, value, limit, ratio, reach, ok), and are kept in
+# out/bench-NAME.jsonl.
 #   run_bench.sh plan|growth|server|kube|appwrapper [options of `muster bench`]
 #   run_bench.sh fgd [seeds, 42..51 unless given]     the traces in ../shared/traces/openb
 #   run_bench.sh page                                 docs/performance.md from what was kept
@@ -25,7 +27,7 @@ fgd() {
     for policy in default fgd best-fit random; do
       "$muster" sim fgd --nodes "$nodes" --pods "$traces/openb_pod_list_$list.csv" \
         --policy "$policy" --seeds "$seeds" -o json
-    done | python3 tools/fgd_rows.py "$list"
+    done | python3 tools/fgd_rows.py "$list" out/bench-fgd.jsonl
   done
 }
 
@@ -51,13 +53,24 @@ page() {
 name=${1:?usage: run_bench.sh plan|growth|server|kube|appwrapper|fgd|page [options]}
 shift
 mkdir -p out
+
+# What it prints is the table; the rows are in a file when it ends, also when it ends badly.
+measure() {
+  local rows=out/bench-$name.jsonl code=0
+  rm -f "$rows"
+  set +e  # in the pipe it holds on: what follows is said after a failure as well
+  (set -e; "$@") | tee "out/bench-$name.txt"
+  code=$?
+  set -e
+  if [ -f "$rows" ]; then cat "$rows"; fi
+  return "$code"
+}
+
 case $name in
-  plan) "$muster" bench plan --no-growth "$@" | tee out/bench-plan.txt ;;
-  growth) "$muster" bench growth "$@" | tee out/bench-growth.txt ;;
-  server) "$muster" bench server "$@" | tee out/bench-server.txt ;;
-  kube) "$muster" bench kube "$@" | tee out/bench-kube.txt ;;
-  appwrapper) "$muster" bench appwrapper "$@" | tee out/bench-appwrapper.txt ;;
-  fgd) fgd "$@" | tee out/bench-fgd.txt ;;
+  plan) measure "$muster" bench plan --no-growth --rows out/bench-plan.jsonl "$@" ;;
+  growth | server | kube | appwrapper)
+    measure "$muster" bench "$name" --rows "out/bench-$name.jsonl" "$@" ;;
+  fgd) measure fgd "$@" ;;
   page) page > docs/performance.md ;;
   *)
     echo "run_bench: no benchmark $name; there are plan, growth, server, kube, appwrapper, fgd" >&2

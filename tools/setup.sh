@@ -11,6 +11,7 @@ packages=(
   libboost-url1.81-dev libssl-dev openssl libsqlite3-dev libpq-dev postgresql-15
   libsodium-dev prometheus-cpp-dev libspdlog-dev libmimalloc-dev pkg-config
   libgtest-dev libgmock-dev libbenchmark-dev
+  zsh fish  # completion is tried in them, tests/cli
   containerd runc containernetworking-plugins busybox-static iproute2 wget  # a real node, tests/e2e
 )
 

@@ -18,6 +18,7 @@
 #include "apps/muster/bench_appwrapper.h"
 #include "apps/muster/bench_kube.h"
 #include "apps/muster/bench_server.h"
+#include "apps/muster/measuring/row_lines.h"
 #include "cli/options.h"
 #include "sim/engine_measure.h"
 #include "sim/fleet_generator.h"
@@ -32,6 +33,7 @@ using sim::GrowthPoint;
 
 constexpr int used_percent = 60;
 constexpr int promised_percent = 60;
+constexpr double growth_reach = 0.3;  // the exponent stays below it
 
 struct Options {
   FleetSize size;
@@ -39,6 +41,7 @@ struct Options {
   std::int64_t growth_events = 1'000;
   bool no_growth = false;
   std::string output = "text";
+  std::string rows = {};  // file for the rows as JSON lines
 };
 
 /// Everything `bench plan` measures; the growth points stay empty when they were not asked for.
@@ -164,6 +167,10 @@ struct Row {
   std::string measured;
   std::string reach;
   std::optional<bool> ok;
+  // For programs:
+  boost::json::value value = nullptr;
+  std::string unit = {};
+  boost::json::value reach_value = nullptr;
 };
 
 void print(const std::vector<Row>& rows) {
@@ -181,61 +188,93 @@ std::string grouped(double value) {
 }
 
 Row at_least(std::string what, double value, double reach) {
-  return {std::move(what), grouped(value), fmt::format(">= {}", grouped(reach)), value >= reach};
+  return {std::move(what),
+          grouped(value),
+          fmt::format(">= {}", grouped(reach)),
+          value >= reach,
+          value,
+          "",
+          reach};
 }
 
 Row at_most(std::string what, double value, double reach, std::string_view unit, int digits) {
-  return {std::move(what), fmt::format("{:.{}f} {}", value, digits, unit),
-          fmt::format("<= {} {}", reach, unit), value <= reach};
+  return {std::move(what),
+          fmt::format("{:.{}f} {}", value, digits, unit),
+          fmt::format("<= {} {}", reach, unit),
+          value <= reach,
+          value,
+          std::string(unit),
+          reach};
 }
 
-Row plain(std::string what, std::string measured) {
-  return {std::move(what), std::move(measured), "", std::nullopt};
+/// Several numbers: a text for programs, too.
+Row plain(std::string what, const std::string& measured) {
+  return {std::move(what), measured, "", std::nullopt, boost::json::value(measured)};
+}
+
+Row plain(std::string what, double value, std::string_view unit, int digits) {
+  return {std::move(what),  fmt::format("{:.{}f} {}", value, digits, unit), "", std::nullopt, value,
+          std::string(unit)};
+}
+
+Row counted(std::string what, double value, std::string_view unit = "") {
+  return {std::move(what),  fmt::format("{}{}", grouped(value), unit), "", std::nullopt, value,
+          std::string(unit)};
+}
+
+boost::json::object line_of(const Row& row) {
+  return {{"measure", row.what},
+          {"value", row.value},
+          {"unit", row.unit},
+          {"limit", nullptr},
+          {"ratio", nullptr},
+          {"reach", row.reach_value},
+          {"ok", row.ok ? boost::json::value(*row.ok) : boost::json::value(nullptr)}};
 }
 
 std::vector<Row> fill_rows(const Report& r) {
   return {
       at_least("empty fleet: gangs placed per second", r.empty.gangs_per_s(), 20'000),
-      plain("  pods placed per second", grouped(r.empty.pods_per_s())),
+      counted("  pods placed per second", r.empty.pods_per_s()),
       plain("  gangs, pods, GPUs placed",
             fmt::format("{} {} {}", r.empty.gangs, r.empty.pods, r.empty.gpus)),
       at_most("  first plan, every line has its verdict", r.empty.plan_s, 3, "s", 3),
-      plain("  jobs without a verdict", fmt::format("{}", r.empty.unanswered)),
-      plain("  applying its decisions", fmt::format("{:.3f} s", r.empty.apply_s)),
+      counted("  jobs without a verdict", static_cast<double>(r.empty.unanswered)),
+      plain("  applying its decisions", r.empty.apply_s, "s", 3),
       at_least("used fleet: gangs placed per second", r.used.gangs_per_s(), 10'000),
-      plain("  pods placed per second", grouped(r.used.pods_per_s())),
+      counted("  pods placed per second", r.used.pods_per_s()),
       plain("  gangs, pods, GPUs placed",
             fmt::format("{} {} {}", r.used.gangs, r.used.pods, r.used.gpus)),
-      plain("  first plan", fmt::format("{:.3f} s", r.used.plan_s)),
+      plain("  first plan", r.used.plan_s, "s", 3),
   };
 }
 
 std::vector<Row> event_rows(const Report& r) {
   return {
-      plain("a job ends: p50 per placement", fmt::format("{:.1f} us", r.event.p50_us)),
+      plain("a job ends: p50 per placement", r.event.p50_us, "us", 1),
       at_most("  p99 per placement", r.event.p99_us, 1000, "us", 1),
-      plain("  max per placement", fmt::format("{:.1f} us", r.event.max_us)),
+      plain("  max per placement", r.event.max_us, "us", 1),
       plain("  whole event p50, p99, max",
             fmt::format("{:.0f} {:.0f} {:.0f} us", r.event.whole_p50_us, r.event.whole_p99_us,
                         r.event.whole_max_us)),
       plain("  events, placements, lines tried",
             fmt::format("{} {} {}", r.event.events, r.event.placements, r.event.tried)),
-      plain("a job ends, queues with guarantees: p50", fmt::format("{:.1f} us", r.promised.p50_us)),
+      plain("a job ends, queues with guarantees: p50", r.promised.p50_us, "us", 1),
       at_most("  p99 per placement", r.promised.p99_us, 1000, "us", 1),
       plain("  nodes, events, placements, lines tried",
             fmt::format("{} {} {} {}", r.promised_nodes, r.promised.events, r.promised.placements,
                         r.promised.tried)),
       at_most("memory per waiting job", r.bytes_per_waiting_job, 1024, "B", 0),
-      plain("  with running jobs, agenda and caches", fmt::format("{:.0f} B", r.bytes_with_caches)),
+      plain("  with running jobs, agenda and caches", r.bytes_with_caches, "B", 0),
       at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
-      plain("  median", fmt::format("{:.3f} ms", r.no.median_ms)),
-      plain("  with a label nobody asked for before", fmt::format("{:.3f} ms", r.no.new_label_ms)),
+      plain("  median", r.no.median_ms, "ms", 3),
+      plain("  with a label nobody asked for before", r.no.new_label_ms, "ms", 3),
       at_most("  counterfactuals, worst", r.no.counterfactuals_ms, 10, "ms", 3),
       at_most("no room now: verdict, worst", r.no_room.worst_ms, 1, "ms", 3),
-      plain("  median", fmt::format("{:.3f} ms", r.no_room.median_ms)),
+      plain("  median", r.no_room.median_ms, "ms", 3),
       at_most("  counterfactuals, worst", r.no_room.counterfactuals_ms, 10, "ms", 3),
       {"determinism: plans of 5 arrival orders equal", r.same.same ? "equal" : "differ", "equal",
-       r.same.same},
+       r.same.same, r.same.same ? "equal" : "differ", "", "equal"},
   };
 }
 
@@ -244,12 +283,26 @@ std::vector<Row> machine_rows(const Report& r) {
       plain("shapes, pod shapes, lines", fmt::format("{} {} {}", r.shapes, r.pod_shapes, r.lines)),
       plain("node classes: full fleet, used fleet",
             fmt::format("{} {}", r.node_classes, r.used_node_classes)),
-      plain("submitting a job", fmt::format("{:.2f} us", r.submit_us)),
-      plain("this machine: scan of the node table",
-            fmt::format("{:.1f} ns/node", r.machine.scan_ns_per_node)),
-      plain("this machine: memory copy", fmt::format("{:.1f} GB/s", r.machine.copy_gb_per_s)),
-      plain("this machine: hash map lookups", grouped(r.machine.lookups_per_s) + "/s"),
+      plain("submitting a job", r.submit_us, "us", 2),
+      plain("this machine: scan of the node table", r.machine.scan_ns_per_node, "ns/node", 1),
+      plain("this machine: memory copy", r.machine.copy_gb_per_s, "GB/s", 1),
+      counted("this machine: hash map lookups", r.machine.lookups_per_s, "/s"),
   };
+}
+
+std::vector<Row> growth_rows(const std::vector<GrowthPoint>& points) {
+  std::vector<Row> rows;
+  for (const GrowthPoint& p : points) {
+    const std::string size = fmt::format("{} nodes, {} jobs", p.nodes, p.jobs);
+    rows.push_back(plain("a job ends: p50, " + size, p.event_p50_us, "us", 1));
+    rows.push_back(plain("a job ends: max, " + size, p.event_max_us, "us", 1));
+  }
+  if (points.empty()) return rows;
+  Row slope = plain("growth exponent", sim::growth_exponent(points), "", 3);
+  slope.ok = sim::growth_exponent(points) < growth_reach;
+  slope.reach_value = growth_reach;
+  rows.push_back(std::move(slope));
+  return rows;
 }
 
 void print_growth(const std::vector<GrowthPoint>& points) {
@@ -259,7 +312,8 @@ void print_growth(const std::vector<GrowthPoint>& points) {
                p.event_max_us);
   }
   const double slope = sim::growth_exponent(points);
-  fmt::print("growth exponent {:.3f}   reach < 0.3   {}\n", slope, slope < 0.3 ? "yes" : "NO");
+  fmt::print("growth exponent {:.3f}   reach < {}   {}\n", slope, growth_reach,
+             slope < growth_reach ? "yes" : "NO");
 }
 
 // ------------------------------------------------------------------------------------------ json
@@ -352,6 +406,7 @@ void check_sizes(const Options& options) {
 
 void run_plan(const Options& options) {
   check_sizes(options);
+  RowLines lines(options.rows);
   Report report;
   {
     const FleetGenerator generator(options.size, Time{0});
@@ -363,6 +418,11 @@ void run_plan(const Options& options) {
   report.same = sim::measure_determinism(options.size.seed);
   if (!options.no_growth) report.growth = measure_growth(options);
   progress("");
+  std::vector<Row> rows = fill_rows(report);
+  for (Row& row : event_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
+  for (const Row& row : rows) lines.add(line_of(row));
+  for (const Row& row : growth_rows(report.growth)) lines.add(line_of(row));
   if (options.output == "json") {
     fmt::print("{}\n", boost::json::serialize(json_of(options, report)));
     return;
@@ -371,9 +431,6 @@ void run_plan(const Options& options) {
       "{} nodes in {} clusters, {} jobs in {} queues, seed {}; processor time of one thread\n\n",
       options.size.nodes, options.size.clusters, options.size.jobs, options.size.queues,
       options.size.seed);
-  std::vector<Row> rows = fill_rows(report);
-  for (Row& row : event_rows(report)) rows.push_back(std::move(row));
-  for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
   print(rows);
   for (const sim::NoMeasure* no : {&report.no, &report.no_room}) {
     if (!no->wrong.empty()) fmt::print("saying no: {}\n", no->wrong);
@@ -383,8 +440,10 @@ void run_plan(const Options& options) {
 
 void run_growth(const Options& options) {
   check_sizes(options);
+  RowLines lines(options.rows);
   const std::vector<GrowthPoint> points = measure_growth(options);
   progress("");
+  for (const Row& row : growth_rows(points)) lines.add(line_of(row));
   if (options.output == "json") {
     boost::json::object out;
     add_growth(out, points);
@@ -419,6 +478,7 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
   cli::add_option(command, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  cli::add_option(command, "--rows", options->rows, "File for the rows, one JSON line each");
 }
 
 }  // namespace

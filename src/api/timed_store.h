@@ -44,8 +44,9 @@ class TimedStore : public ports::Store {
                               std::size_t limit) const override {
     return store_.jobs(filter, before, limit);
   }
-  Result<ports::AuditPage> audit(std::uint64_t before, std::size_t limit) const override {
-    return store_.audit(before, limit);
+  Result<ports::AuditPage> audit(const ports::AuditFilter& filter, std::uint64_t before,
+                                 std::size_t limit) const override {
+    return store_.audit(filter, before, limit);
   }
   Result<std::optional<ports::SubmitKey>> submit_key(std::string_view user, std::string_view key,
                                                      Time now) const override {

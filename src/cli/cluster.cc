@@ -98,6 +98,11 @@ struct LeaveOptions {
   bool force = false;
 };
 
+void say_left(const Session& session, const std::string& name) {
+  if (session.is_data()) return session.print_data(json::object{{"name", name}, {"left", true}});
+  session.out(fmt::format("cluster {} left\n", name));
+}
+
 /// Until it has left, or the user has enough of waiting; it leaves all the same.
 Result<int> wait_until_left(Session& session, const LeaveOptions& options, json::value cluster) {
   Api* api = *session.api();
@@ -111,7 +116,10 @@ Result<int> wait_until_left(Session& session, const LeaveOptions& options, json:
       line += fmt::format("; it cannot be reached: {}", one_line(why));
     if (line != said) session.note(line);
     said = line;
-    if (options.no_wait) return exit_done;
+    if (options.no_wait) {
+      if (session.is_data()) session.print_data(cluster);
+      return exit_done;
+    }
     if (session.host().interrupts() > 0) {
       session.note(fmt::format("cluster {} leaves when they have ended", options.name));
       return exit_interrupted;
@@ -122,7 +130,7 @@ Result<int> wait_until_left(Session& session, const LeaveOptions& options, json:
     if (!now) return now.error();
     cluster = std::move(*now);
   }
-  if (!session.is_data()) session.out(fmt::format("cluster {} left\n", options.name));
+  say_left(session, options.name);
   return exit_done;
 }
 
@@ -136,7 +144,7 @@ Result<int> leave_cluster(Session& session, const LeaveOptions& options) {
       (*api)->send({.method = "DELETE", .path = path_of(options.name), .query = query});
   if (!answer) return answer.error();
   if (answer->is_object()) return wait_until_left(session, options, *answer);
-  if (!session.is_data()) session.out(fmt::format("cluster {} left\n", options.name));
+  say_left(session, options.name);
   return exit_done;
 }
 

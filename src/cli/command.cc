@@ -37,6 +37,10 @@ void Session::print_data(const json::value& value) const {
   out(format_ == Format::Yaml ? yaml(value) : pretty_json(value));
 }
 
+void Session::print_next(const json::value& value) const {
+  out(format_ == Format::Yaml ? "---\n" + yaml(value) : json::serialize(value) + "\n");
+}
+
 void Session::print(const Table& table, const json::value& data, std::string_view nothing) const {
   if (is_data()) return print_data(data);
   if (table.size() == 0) return note(nothing);

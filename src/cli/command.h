@@ -56,6 +56,8 @@ class Session {
   void warn(const json::value& answer) const;
   /// As JSON or YAML, by the format.
   void print_data(const json::value& value) const;
+  /// One of several that come one after the other: a line of JSON, or a document of YAML.
+  void print_next(const json::value& value) const;
   /// A table, or what it was made of; without rows `nothing` is said.
   void print(const Table& table, const json::value& data, std::string_view nothing) const;
   /// A moment as "3m ago" or, in a wide table, exactly.

@@ -15,6 +15,7 @@ namespace {
 struct Word {
   std::string text;
   std::string help;
+  bool takes_value = false;  // of an option
 };
 
 struct Place {
@@ -63,10 +64,11 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Place>& p
     below.emplace_back(verb, (path.empty() ? "" : path + " ") + verb->get_name());
   }
   for (const CLI::Option* option : app.get_options()) {
+    const bool takes_value = option->get_items_expected_max() > 0;
     for (const std::string& name : option->get_lnames())
-      place.options.push_back({"--" + name, plain(option->get_description())});
+      place.options.push_back({"--" + name, plain(option->get_description()), takes_value});
     for (const std::string& name : option->get_snames())
-      place.options.push_back({"-" + name, plain(option->get_description())});
+      place.options.push_back({"-" + name, plain(option->get_description()), takes_value});
     if (option->get_positional() && place.names.empty())
       place.names = kind_of(option->get_name(true));
   }
@@ -199,37 +201,60 @@ compdef _muster muster
   return script;
 }
 
-std::string fish_script(const std::vector<Place>& places) {
-  std::string out =
-      "# fish completion of muster; use it with: muster completion fish | source\n"
-      "function __muster_at\n"
-      "  set -l words (commandline -opc)\n"
-      "  set -e words[1]\n"
-      "  set -l path\n"
-      "  for word in $words\n"
-      "    string match -q -- '-*' $word; or set path $path $word\n"
-      "  end\n"
-      "  test \"$path\" = \"$argv[1]\"; or string match -q -- \"$argv[1] *\" \"$path\"\n"
-      "end\n";
-  for (const Place& place : places) {
-    const std::string at = fmt::format("complete -c muster -n '__muster_at \"{}\"'", place.path);
-    if (place.path.empty()) {
-      for (const Word& verb : place.verbs)
-        out += fmt::format("complete -c muster -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                           verb.text, verb.help);
-    } else {
-      for (const Word& verb : place.verbs)
-        out += fmt::format("{} -f -a {} -d '{}'\n", at, verb.text, verb.help);
-      if (!place.names.empty())
-        out += fmt::format("{} -f -a '(muster complete-names {} 2>/dev/null)'\n", at, place.names);
-      for (const Word& option : place.options) {
-        const bool is_long = option.text.starts_with("--");
-        out += fmt::format("{} {} {} -d '{}'\n", at, is_long ? "-l" : "-s",
-                           option.text.substr(is_long ? 2 : 1), option.help);
-      }
+/// What the value of an option names; "": something else.
+std::string kind_of_option(const std::string& option) {
+  for (const Named& named : named_options) {
+    for (const std::string_view name : split(named.options, '|')) {
+      if (name == option) return named.kind;
     }
   }
-  return out;
+  return "";
+}
+
+std::string fish_option(const std::string& at, const Word& option) {
+  const bool is_long = option.text.starts_with("--");
+  std::string line = fmt::format("{} {} {} -d '{}'", at, is_long ? "-l" : "-s",
+                                 option.text.substr(is_long ? 2 : 1), option.help);
+  const std::string kind = kind_of_option(option.text);
+  if (option.takes_value) line += kind.empty() ? " -r" : " -x";
+  if (!kind.empty()) line += fmt::format(" -a '(muster complete-names {} 2>/dev/null)'", kind);
+  return line + "\n";
+}
+
+std::string fish_script(const std::vector<Place>& places) {
+  std::string script =
+      R"SCRIPT(# fish completion of muster; use it with: muster completion fish | source
+function __muster_verbs
+  switch "$argv[1]"
+)SCRIPT";
+  for (const Place& place : places) {
+    if (!place.verbs.empty())
+      script += fmt::format("    case '{}'\n      string split ' ' '{}'\n", place.path,
+                            words_of(place.verbs));
+  }
+  script += R"SCRIPT(  end
+end
+function __muster_at
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l path ''
+  for word in $words
+    test "$word" = --; and return 1
+    contains -- "$word" (__muster_verbs "$path"); and set path (string trim "$path $word")
+  end
+  test "$path" = "$argv[1]"
+end
+complete -c muster -e
+)SCRIPT";
+  for (const Place& place : places) {
+    const std::string at = fmt::format("complete -c muster -n '__muster_at \"{}\"'", place.path);
+    for (const Word& verb : place.verbs)
+      script += fmt::format("{} -f -a {} -d '{}'\n", at, verb.text, verb.help);
+    if (!place.names.empty())
+      script += fmt::format("{} -f -a '(muster complete-names {} 2>/dev/null)'\n", at, place.names);
+    for (const Word& option : place.options) script += fish_option(at, option);
+  }
+  return script;
 }
 
 }  // namespace

@@ -55,6 +55,15 @@ TEST_F(Completion, bash_asks_for_the_names_that_the_place_or_the_option_wants) {
   EXPECT_EQ(offered(script, "muster logs --fo", 2), "--follow\n");
 }
 
+TEST_F(Completion, fish_knows_which_options_name_something_and_which_take_a_value) {
+  const std::string script = *completion_script(app_, "fish");
+  const auto has = [&](const std::string& text) { return script.find(text) != std::string::npos; };
+  EXPECT_TRUE(has("-n '__muster_at \"run\"' -l queue "));
+  EXPECT_TRUE(has(" -x -a '(muster complete-names queues 2>/dev/null)'"));
+  EXPECT_TRUE(has(" -x -a '(muster complete-names clusters 2>/dev/null)'"));
+  EXPECT_TRUE(has("    case 'queue'\n      string split ' ' 'list show"));
+}
+
 TEST_F(Completion, every_shell_knows_every_command) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = *completion_script(app_, shell);

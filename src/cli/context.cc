@@ -9,6 +9,15 @@
 namespace muster::cli {
 namespace {
 
+/// Without its token: that is for the server alone.
+json::object data_of(const Context& context, const std::string& current) {
+  return json::object{{"name", context.name},
+                      {"url", context.url},
+                      {"has_token", !context.token.empty()},
+                      {"ca", context.ca},
+                      {"current", context.name == current}};
+}
+
 Result<int> list_contexts(Session& session) {
   const auto contexts = load_contexts(session.host());
   if (!contexts) return contexts.error();
@@ -19,11 +28,7 @@ Result<int> list_contexts(Session& session) {
     const bool has_token = !context.token.empty();
     table.add(
         {is_current ? "*" : "", context.name, context.url, has_token ? "yes" : "", context.ca});
-    data.push_back(json::object{{"name", context.name},
-                                {"url", context.url},
-                                {"has_token", has_token},
-                                {"ca", context.ca},
-                                {"current", is_current}});
+    data.push_back(data_of(context, contexts->current));
   }
   const auto server = choose_server({}, session.host());
   session.print(
@@ -40,10 +45,13 @@ Result<int> use_context(Session& session, const std::string& name) {
     return Error{
         Fault::NotFound,
         fmt::format("no context {}; make it: muster context set {} --url URL", name, name)};
-  const std::string url = context->url;
   contexts->current = name;
   if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
-  session.out(fmt::format("commands speak to {} now\n", url));
+  if (session.is_data()) {
+    session.print_data(data_of(*context, name));
+  } else {
+    session.out(fmt::format("commands speak to {} now\n", context->url));
+  }
   return exit_done;
 }
 
@@ -72,7 +80,12 @@ Result<int> set_context(Session& session, const Options& options) {
   if (!options.ca.empty()) context->ca = std::filesystem::absolute(options.ca).lexically_normal();
   if (contexts->current.empty()) contexts->current = options.name;
   if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
-  session.out(fmt::format("context {} kept in {}\n", options.name, contexts_path(session.host())));
+  if (session.is_data()) {
+    session.print_data(data_of(*context, contexts->current));
+  } else {
+    session.out(
+        fmt::format("context {} kept in {}\n", options.name, contexts_path(session.host())));
+  }
   return exit_done;
 }
 

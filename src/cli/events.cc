@@ -66,7 +66,7 @@ class Timeline {
   }
   void write(const json::value& event) const {
     if (!session_.is_data()) return session_.out(line_of(session_, event));
-    session_.out(json::serialize(event) + "\n");  // one a line, for programs that read along
+    session_.print_next(event);  // for programs that read along
   }
 
   Session& session_;

@@ -43,7 +43,7 @@ Result<std::optional<json::value>> follow_log(Api& api, LogPrinter& printer, Log
     }
     if (event.type != "line") return Next::GoOn;
     if (follower.on_line) follower.on_line();
-    printer.print(*data);
+    follower.write ? follower.write(*data) : printer.print(*data);
     return Next::GoOn;
   };
   follower.query.emplace_back("follow", "true");

@@ -34,7 +34,8 @@ struct LogFollower {
   std::string path;  // of the job: "/jobs/7"
   net::QueryPairs query;
   std::function<Next()> on_pause = {};
-  std::function<void()> on_line = {};  // before the line is written
+  std::function<void()> on_line = {};                  // before the line is written
+  std::function<void(const json::value&)> write = {};  // instead of the printer
 };
 
 /// Until the job is finished and its last line is written. The last event of the stream; nothing if

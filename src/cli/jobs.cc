@@ -100,7 +100,7 @@ Table job_table(const Session& session, const json::array& jobs) {
       {"ID"},         {"NAME", false, true}, {"USER", false, true}, {"QUEUE"},   {"STATE"},
       {"PRIO", true}, {"PODS", true},        {"GPUS", true},        {"CLUSTER"}, {"SUBMITTED"}};
   if (session.is_wide()) {
-    for (const char* heading : {"STARTED", "FINISHED", "ATTEMPT", "EXIT", "WHY"})
+    for (const char* heading : {"STARTED", "FINISHED", "ATTEMPT", "EXIT", "LABELS", "WHY"})
       columns.push_back({heading});
   }
   Table table(std::move(columns));
@@ -123,6 +123,7 @@ Table job_table(const Session& session, const json::array& jobs) {
       row.emplace_back(session.when(job, "finished_ms"));
       row.emplace_back(text(job, "attempt"));
       row.emplace_back(text(job, "exit_code"));
+      row.emplace_back(labels(members(job, "labels")));
       row.emplace_back(!why.empty() ? why : text(job, "reason"));
     }
     table.add(std::move(row));

@@ -18,6 +18,7 @@ struct Options {
   std::string user;
   std::string cluster;
   std::string name;
+  std::vector<std::string> labels;
   int limit = 100;
 };
 
@@ -42,6 +43,11 @@ Result<net::QueryPairs> query_of(Api& api, const Options& options) {
                                                    {"cluster", options.cluster},
                                                    {"name", options.name}}) {
     if (!value.empty()) query.emplace_back(name, value);
+  }
+  for (const std::string& label : options.labels) {
+    if (label.find('=', 1) == std::string::npos)
+      return invalid(fmt::format("--label {}: write NAME=VALUE", label));
+    query.emplace_back("label", label);
   }
   return query;
 }
@@ -87,6 +93,9 @@ void add_list(CLI::App& app, const SharedHost& host) {
   add_option(*command, "-u,--user", options->user, "only of this user")->excludes("--mine");
   add_option(*command, "--cluster", options->cluster, "only in this cluster");
   add_option(*command, "--name", options->name, "only with names that begin so");
+  add_option(*command, "-l,--label", options->labels,
+             "only with this label, name=value; of several all")
+      ->allow_extra_args(false);
   add_option(*command, "-n,--limit", options->limit, "at most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -1,6 +1,9 @@
 // `muster logs`: the output of a job.
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "cli/cli.h"
 #include "cli/follow_log.h"
 #include "cli/jobs.h"
@@ -9,10 +12,12 @@
 namespace muster::cli {
 namespace {
 
+constexpr int tail_most = 1'000'000'000;  // what the server takes
+
 struct Options {
   std::string job;
   bool follow = false;
-  int tail = -1;
+  std::int64_t tail = -1;
   std::string since;
   std::string search;
   std::string pod;
@@ -34,25 +39,29 @@ Result<net::QueryPairs> query_of(const Options& options, Time now) {
   return query;
 }
 
-Result<int> read_pages(Session& session, Api& api, const std::string& path,
+Result<int> read_pages(Session& session, Api& api, const std::string& path, const Options& options,
                        const net::QueryPairs& query, LogPrinter& printer) {
   std::string from;
   json::array lines;
-  while (true) {
+  // What is written while we read is no part of the tail that was asked for.
+  std::int64_t left = options.tail >= 0 ? options.tail : std::numeric_limits<std::int64_t>::max();
+  do {
     net::QueryPairs page = query;
     if (!from.empty()) {
-      // The tail was counted from the end by the first page.
+      // The first page began where the tail does.
       std::erase_if(page, [](const auto& pair) { return pair.first == "tail"; });
       page.emplace_back("from", from);
     }
     const auto answer = api.get(path + "/logs", page);
     if (!answer) return answer.error();
-    for (const json::value& line : list(*answer, "lines"))
+    for (const json::value& line : list(*answer, "lines")) {
+      if (left-- <= 0) break;
       session.is_data() ? lines.push_back(line) : printer.print(line);
+    }
     const std::string next = text(*answer, "next");
     if (truth(*answer, "end") || next.empty() || next == from) break;
     from = next;
-  }
+  } while (left > 0);
   printer.finish();
   if (session.is_data()) session.print_data(lines);
   return exit_done;
@@ -61,8 +70,6 @@ Result<int> read_pages(Session& session, Api& api, const std::string& path,
 Result<int> show_log(Session& session, const Options& options) {
   const auto query = query_of(options, session.host().now());
   if (!query) return query.error();
-  if (options.follow && session.is_data())
-    return invalid("-f writes lines as they come: drop -o, or -f");
   const auto api = session.api();
   if (!api) return api.error();
   const auto job = find_job(**api, options.job);
@@ -71,8 +78,11 @@ Result<int> show_log(Session& session, const Options& options) {
   LogPrinter printer(session.host(), {.pods = several || session.is_wide(),
                                       .times = options.times || session.is_wide(),
                                       .all_to_out = true});
-  if (!options.follow) return read_pages(session, **api, job_path(*job), *query, printer);
-  const auto end = follow_log(**api, printer, {.path = job_path(*job), .query = *query});
+  if (!options.follow) return read_pages(session, **api, job_path(*job), options, *query, printer);
+  LogFollower follower{.path = job_path(*job), .query = *query};
+  if (session.is_data())
+    follower.write = [&session](const json::value& line) { session.print_next(line); };
+  const auto end = follow_log(**api, printer, std::move(follower));
   if (!end) return end.error();
   return exit_done;
 }
@@ -86,7 +96,7 @@ void add_logs(CLI::App& app, const SharedHost& host) {
       ->required();
   add_flag(*command, "-f,--follow", options->follow, "go on until the job is finished");
   add_option(*command, "--tail", options->tail, "only the last so many lines")
-      ->check(CLI::Range(0, 1'000'000'000));
+      ->check(CLI::Range(0, tail_most));
   add_option(*command, "--since", options->since, "only from then on: 10m, 2026-07-01T08:00:00Z");
   add_option(*command, "--search", options->search, "only lines that contain this text");
   add_option(*command, "--pod", options->pod, "only of this pod");

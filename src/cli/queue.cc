@@ -173,7 +173,11 @@ Result<int> delete_queue(Session& session, const std::string& name) {
   if (!api) return api.error();
   const auto gone = (*api)->send({.method = "DELETE", .path = path_of(name)});
   if (!gone) return gone.error();
-  if (!session.is_data()) session.out(fmt::format("queue {} deleted\n", name));
+  if (session.is_data()) {
+    session.print_data(json::object{{"name", name}, {"deleted", true}});
+  } else {
+    session.out(fmt::format("queue {} deleted\n", name));
+  }
   return exit_done;
 }
 

@@ -37,6 +37,13 @@ std::string unknown_option(const CLI::App& place) {
   return "";
 }
 
+/// A word in the place of a command that is none; "" if there is none.
+std::string unknown_command(const CLI::App& place) {
+  if (place.get_require_subcommand_min() == 0) return "";
+  const std::vector<std::string> words = place.remaining();
+  return words.empty() || words.front().starts_with('-') ? "" : words.front();
+}
+
 /// "did you mean logs?" for a word that is no command here, or no option.
 std::string suggestion(const CLI::App& place) {
   for (const std::string& word : place.remaining()) {
@@ -79,7 +86,9 @@ int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) 
   }
   std::string message = one_line(error.what());
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  if (const std::string option = unknown_option(*place); is_extra && !option.empty())
+  if (const std::string command = unknown_command(*place); !command.empty())
+    message = fmt::format("there is no command {}", one_line(command));
+  else if (const std::string option = unknown_option(*place); is_extra && !option.empty())
     message = fmt::format("there is no option {}", option);
   host.err(fmt::format("{}: {}{}; see {} --help\n", "muster", message, suggestion(*place), path));
   return exit_wrong;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/batches.h"
+#include "cli/progress_line.h"
 #include "config/job_file.h"
 
 namespace muster::cli {
@@ -55,13 +56,11 @@ Result<Checked> check_file(Session& session, Api& api, const FileToSubmit& file)
   return checked;
 }
 
-void show_progress(const Session& session, std::size_t done, std::size_t all) {
-  if (!session.host().err_is_terminal) return;
+std::string bar(std::size_t done, std::size_t all) {
   constexpr std::size_t width = 30;
   const std::size_t filled = done * width / all;
-  session.host().err(fmt::format("\r[{}{}] {} of {} jobs", std::string(filled, '#'),
-                                 std::string(width - filled, '.'), done, all));
-  if (done == all) session.host().err(fmt::format("\r{:60}\r", ""));
+  return fmt::format("[{}{}] {} of {} jobs", std::string(filled, '#'),
+                     std::string(width - filled, '.'), done, all);
 }
 
 Result<std::vector<std::string>> submit_in_parts(Session& session, Api& api,
@@ -69,6 +68,7 @@ Result<std::vector<std::string>> submit_in_parts(Session& session, Api& api,
                                                  std::size_t at_once) {
   std::vector<std::string> ids(jobs.size());
   std::size_t done = 0;
+  ProgressLine progress(session.host());
   for (const std::vector<std::size_t>& batch : cut_batches(jobs, at_once)) {
     json::array documents;
     for (const std::size_t i : batch) {
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> submit_in_parts(Session& session, Api& api,
     }
     for (std::size_t i = 0; i < batch.size(); ++i) ids[batch[i]] = std::move((*made)[i]);
     done += batch.size();
-    show_progress(session, done, jobs.size());
+    progress.show(bar(done, jobs.size()));
   }
   return ids;
 }

@@ -53,7 +53,11 @@ Result<int> revoke_token(Session& session, const std::string& id) {
   if (!api) return api.error();
   const auto gone = (*api)->send({.method = "DELETE", .path = "/tokens/" + segment(id)});
   if (!gone) return gone.error();
-  if (!session.is_data()) session.out(fmt::format("token {} revoked\n", id));
+  if (session.is_data()) {
+    session.print_data(json::object{{"id", id}, {"revoked", true}});
+  } else {
+    session.out(fmt::format("token {} revoked\n", id));
+  }
   return exit_done;
 }
 

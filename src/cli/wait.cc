@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
+#include "cli/progress_line.h"
 #include "cli/words.h"
 
 namespace muster::cli {
@@ -14,6 +15,18 @@ struct Options {
   std::vector<std::string> jobs;
   std::string timeout;
 };
+
+/// "2 of 3 ended; 7x4k train: running for 3m", or why it waits.
+std::string said_of(const json::value& job, std::size_t ended, std::size_t all, Time now) {
+  std::string out = all > 1 ? fmt::format("{} of {} ended; ", ended, all) : "";
+  const Time started = time_of(job, "started_ms");
+  const Time since = started.is_never() ? time_of(job, "submitted_ms") : started;
+  const std::string name = text(job, "name");
+  out += fmt::format("{}{}{}: {} for {}", text(job, "id"), name.empty() ? "" : " ", name,
+                     lower(text(job, "state")), rough(now - since));
+  if (const std::string why = text(field(job, "verdict"), "text"); !why.empty()) out += "; " + why;
+  return one_line(out);
+}
 
 Result<int> wait_for(Session& session, const Options& options) {
   Time until = Time::never();
@@ -32,6 +45,7 @@ Result<int> wait_for(Session& session, const Options& options) {
   }
   int code = exit_done;
   json::array ended;
+  ProgressLine progress(session.host());
   for (const std::string& id : ids) {
     Duration pause = milliseconds(100);
     while (true) {
@@ -39,15 +53,18 @@ Result<int> wait_for(Session& session, const Options& options) {
       if (!job) return job.error();
       const std::string state = text(*job, "state");
       if (is_final_state(state)) {
+        progress.clear();
         if (!session.is_data()) session.out(fmt::format("{} {}\n", id, lower(state)));
         ended.push_back(*job);
         break;
       }
       const Time now = session.host().now();
       if (now >= until) {
+        progress.clear();
         session.note(fmt::format("muster: job {} is still {}", id, lower(state)));
         return exit_timeout;
       }
+      progress.show(said_of(*job, ended.size(), ids.size(), now));
       session.host().sleep(std::min(pause, until - now));
       pause = std::min(seconds(2), milliseconds(pause.ms * 3 / 2));
     }

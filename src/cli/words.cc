@@ -33,13 +33,13 @@ std::string ago(Time t, Time now) {
 
 std::string moment(Time t) { return t.is_never() ? "" : config::time_text(t); }
 
-Result<Time> parse_since(std::string_view text, Time now) {
+Result<Time> parse_since(std::string_view text, Time now, std::string_view option) {
   if (text.find('T') != std::string_view::npos) {
     auto at = config::parse_time(text);
-    if (!at) return invalid(fmt::format("--since {}: {}", text, at.error().message));
+    if (!at) return invalid(fmt::format("{} {}: {}", option, text, at.error().message));
     return at;
   }
-  auto before = parse_duration(text, "--since");
+  auto before = parse_duration(text, option);
   if (!before) return before.error();
   return now - *before;
 }

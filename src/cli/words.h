@@ -19,7 +19,7 @@ std::string ago(Time t, Time now);
 std::string moment(Time t);
 
 /// What --since takes: a duration before now ("10m") or a moment ("2026-07-01T08:00:00Z").
-Result<Time> parse_since(std::string_view text, Time now);
+Result<Time> parse_since(std::string_view text, Time now, std::string_view option = "--since");
 /// "CLUSTER/NODE" in its two parts.
 Result<std::pair<std::string, std::string>> parse_node(std::string_view text);
 /// "gpu=8,cpu=64" and the like as pairs, in order; quantities are left to the server.

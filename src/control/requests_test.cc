@@ -68,7 +68,7 @@ TEST_F(RequestsTest, AnAnswerComesWhenItIsInTheJournalAndTheTables) {
   EXPECT_EQ(answers, std::vector<std::string>{"welcome a"});
   EXPECT_TRUE(has("a"));
   EXPECT_EQ(store.job("a")->submitted, Time{10});
-  EXPECT_EQ(store.audit(0, 9)->rows.at(0).at, Time{10});
+  EXPECT_EQ(store.audit({}, 0, 9)->rows.at(0).at, Time{10});
   EXPECT_TRUE(*store.submit_key("ada", "key-a", Time{10}));
 }
 

@@ -21,6 +21,7 @@ namespace muster::model {
 struct JobSubmitted {
   JobSpec spec;
   std::uint64_t seq = 0;
+  Labels labels = {};  // for people and filters: the engine forgets them
 };
 struct JobCancelled {
   std::string job;

@@ -95,6 +95,7 @@ class Follower {
     row_.state = JobState::Starting;
     row_.attempt = e.attempt;
     row_.cluster = e.cluster;
+    row_.pool = e.pool;
     row_.started = Time::never();
     row_.why = EndWhy::None;
     return true;
@@ -217,6 +218,7 @@ JobRow row_of(const JobSubmitted& event, Time at, std::uint64_t sequence) {
   row.pods = static_cast<std::uint32_t>(
       std::clamp<Wide>(pods, 0, std::numeric_limits<std::uint32_t>::max()));
   row.gpus = {static_cast<std::int64_t>(std::clamp<Wide>(gpus, 0, amount_max))};
+  row.labels = event.labels;
   return row;
 }
 

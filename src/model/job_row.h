@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "model/amount.h"
 #include "model/event.h"
+#include "model/selector.h"
 #include "model/state.h"
 
 namespace muster::model {
@@ -50,6 +51,7 @@ struct JobRow {
   std::uint32_t failures = 0;  // attempts that failed and were tried again
   std::uint32_t max_retries = 0;
   std::string cluster;                // of the newest attempt
+  std::string pool = {};              // in which it was placed; empty: none was asked for
   Time submitted;                     // when it entered the books
   Time started = Time::never();       // of the newest attempt
   Time finished = Time::never();      // when it reached a final state
@@ -60,6 +62,7 @@ struct JobRow {
   Duration run_limit{0};              // 0: none
   std::uint32_t pods = 0;             // of the whole gang
   MilliGpu gpus;                      // of the whole gang; a share by memory counts as a device
+  Labels labels = {};                 // for people and filters
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 

@@ -34,7 +34,7 @@ struct LogLine {
 /// Which lines; empty parts do not choose.
 struct LogQuery {
   std::uint64_t from = 0;                // offsets of this and more
-  std::optional<std::size_t> tail = {};  // of those, the last so many
+  std::optional<std::size_t> tail = {};  // of those, begin with the last so many
   Time since = {};
   std::string contains = {};
   std::string pod = {};

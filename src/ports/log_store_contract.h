@@ -86,6 +86,35 @@ TYPED_TEST_P(LogStoreContract, TailSinceSearchAndPodChoose) {
   EXPECT_EQ(this->text(logs.read(this->one, {.from = tail->next})), "a6\n");
 }
 
+TYPED_TEST_P(LogStoreContract, ATailLongerThanAPageGoesOnWhereThePageEnded) {
+  LogStore& logs = this->harness.logs();
+  for (int i = 0; i < 3000; ++i) {
+    const std::string pod = i % 3 == 0 ? "p1" : "p0";
+    ASSERT_TRUE(logs.append(this->one, this->lines({fmt::format("{}\n", i)}, 1, pod)));
+  }
+  const auto all_of = [&](LogQuery query) {
+    std::vector<std::string> texts;
+    for (bool end = false; !end; query.tail.reset()) {
+      const auto page = logs.read(this->one, query);
+      if (!page) return texts;
+      EXPECT_LE(page->lines.size(), query.limit);
+      for (const LogLine& line : page->lines) texts.push_back(line.text);
+      query.from = page->next;
+      end = page->end;
+    }
+    return texts;
+  };
+  const auto tail = all_of({.tail = 2500, .limit = 300});
+  ASSERT_EQ(tail.size(), 2500u);
+  EXPECT_EQ(tail.front(), "500\n");
+  EXPECT_EQ(tail.back(), "2999\n");
+  const auto of_pod = all_of({.tail = 900, .pod = "p1", .limit = 300});
+  ASSERT_EQ(of_pod.size(), 900u);
+  EXPECT_EQ(of_pod.front(), "300\n");
+  EXPECT_EQ(all_of({.tail = 1'000'000, .limit = 300}).size(), 3000u);
+  EXPECT_EQ(all_of({.tail = 1, .contains = "nowhere"}).size(), 0u);
+}
+
 TYPED_TEST_P(LogStoreContract, WhatWasCopiedIsKnownAfterARestart) {
   LogStore& logs = this->harness.logs();
   EXPECT_EQ(*logs.appended(this->one, "p0", Stream::Out), 0u);
@@ -153,6 +182,7 @@ TYPED_TEST_P(LogStoreContract, ReadersFollowWhileLinesCome) {
 
 REGISTER_TYPED_TEST_SUITE_P(LogStoreContract, LinesComeBackInOrderWithAllTheirParts,
                             AReaderFollowsByTheOffsetItWasGiven, TailSinceSearchAndPodChoose,
+                            ATailLongerThanAPageGoesOnWhereThePageEnded,
                             WhatWasCopiedIsKnownAfterARestart, ALongLineIsKeptInParts,
                             RetentionRemovesTheOldestFirst, ReadersFollowWhileLinesCome);
 

@@ -34,18 +34,17 @@ class MemoryLogStore : public LogStore {
     page.next = query.from;
     const auto it = logs_.find(attempt);
     if (it == logs_.end()) return page;
+    const std::uint64_t from = first_of(it->second, query);
     for (const LogLine& line : it->second.lines) {
-      if (line.offset < query.from) continue;
-      if (!query.tail && page.lines.size() == query.limit) {
+      if (line.offset < from) continue;
+      if (page.lines.size() == query.limit) {
         page.end = false;
         return page;
       }
       page.next = line.offset + 1;
-      if (!chooses(query, line)) continue;
-      page.lines.push_back(line);
-      const std::size_t most = std::min(query.tail.value_or(query.limit), query.limit);
-      if (query.tail && page.lines.size() > most) page.lines.erase(page.lines.begin());
+      if (chooses(query, line)) page.lines.push_back(line);
     }
+    page.next = std::max(page.next, from);
     return page;
   }
 
@@ -98,6 +97,18 @@ class MemoryLogStore : public LogStore {
     }
     Time newest() const { return lines.empty() ? Time{0} : lines.back().at; }
   };
+  /// The offset where an answer begins.
+  static std::uint64_t first_of(const Log& log, const LogQuery& query) {
+    if (!query.tail) return query.from;
+    std::uint64_t from = std::max(query.from, log.next);
+    std::size_t left = *query.tail;
+    for (auto line = log.lines.rbegin(); line != log.lines.rend() && left > 0; ++line) {
+      if (line->offset < query.from || !chooses(query, *line)) continue;
+      from = line->offset;
+      --left;
+    }
+    return from;
+  }
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     for (const auto& [attempt, log] : logs_) sum += log.bytes();

@@ -129,14 +129,21 @@ class MemoryStore : public Store {
     }
     return page;
   }
-  Result<AuditPage> audit(std::uint64_t before, std::size_t limit) const override {
+  Result<AuditPage> audit(const AuditFilter& filter, std::uint64_t before,
+                          std::size_t limit) const override {
     limit = std::clamp<std::size_t>(limit, 1, page_max);
     const std::lock_guard lock(data_->mutex);
     AuditPage page;
     auto it = before == 0 ? data_->audit.end() : data_->audit.lower_bound(before);
-    while (it != data_->audit.begin() && page.rows.size() < limit)
-      page.rows.push_back((--it)->second);
-    if (it != data_->audit.begin()) page.next = page.rows.back().number;
+    while (it != data_->audit.begin()) {
+      --it;
+      if (!passes(filter, it->second)) continue;
+      if (page.rows.size() == limit) {
+        page.next = page.rows.back().number;
+        break;
+      }
+      page.rows.push_back(it->second);
+    }
     return page;
   }
   Result<std::optional<SubmitKey>> submit_key(std::string_view user, std::string_view key,
@@ -260,6 +267,12 @@ class MemoryStore : public Store {
     }
   };
 
+  static bool passes(const AuditFilter& filter, const AuditRow& row) {
+    return (filter.user.empty() || filter.user == row.user) &&
+           (filter.verb.empty() || filter.verb == row.verb) &&
+           (filter.object.empty() || filter.object == row.object) && row.at >= filter.since &&
+           row.at < filter.until;
+  }
   static bool passes(const JobFilter& filter, const model::JobRow& row) {
     const auto same = [](const std::string& asked, const std::string& has) {
       return asked.empty() || asked == has;
@@ -267,7 +280,12 @@ class MemoryStore : public Store {
     const bool state =
         filter.states.empty() ||
         std::find(filter.states.begin(), filter.states.end(), row.state) != filter.states.end();
-    return state && same(filter.queue, row.queue) && same(filter.user, row.user) &&
+    const bool labels =
+        std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& asked) {
+          const auto has = row.labels.find(asked.first);
+          return has != row.labels.end() && has->second == asked.second;
+        });
+    return state && labels && same(filter.queue, row.queue) && same(filter.user, row.user) &&
            same(filter.cluster, row.cluster) && row.name.starts_with(filter.name_prefix);
   }
 

@@ -1,5 +1,6 @@
 #include "ports/memory_store.h"
 
+#include "ports/store_filters_contract.h"
 #include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 
@@ -16,6 +17,7 @@ struct MemoryHarness {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreContract, MemoryHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreTablesContract, MemoryHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreFiltersContract, MemoryHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StorePayloadsContract, MemoryHarness);
 
 TEST(MemoryStore, ABusyStoreKeepsNothingOfTheRefusedBatch) {

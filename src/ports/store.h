@@ -79,7 +79,10 @@ struct JobFilter {
   std::string user = {};
   std::string cluster = {};
   std::string name_prefix = {};
+  model::Labels labels = {};  // all of them
 };
+/// Of a label as key=value: a longer one is shown, but not found.
+constexpr std::size_t label_bytes_max = 1024;
 
 /// Newest first. `next` is where the following page begins; 0: this was the last. The work for a
 /// page is bounded, so a page of a filter that few jobs pass may be short, even empty, and still
@@ -87,6 +90,14 @@ struct JobFilter {
 struct JobPage {
   std::vector<model::JobRow> jobs;
   std::uint64_t next = 0;
+};
+/// Empty parts do not filter.
+struct AuditFilter {
+  std::string user = {};
+  std::string verb = {};
+  std::string object = {};
+  Time since = {};             // of this time and later
+  Time until = Time::never();  // earlier than this
 };
 struct AuditPage {
   std::vector<AuditRow> rows;
@@ -158,7 +169,8 @@ class Store {
   /// Those before `before` (0: the newest), at most `limit`.
   virtual Result<JobPage> jobs(const JobFilter& filter, std::uint64_t before,
                                std::size_t limit) const = 0;
-  virtual Result<AuditPage> audit(std::uint64_t before, std::size_t limit) const = 0;
+  virtual Result<AuditPage> audit(const AuditFilter& filter, std::uint64_t before,
+                                  std::size_t limit) const = 0;
   /// None if it is unknown or expired at `now`.
   virtual Result<std::optional<SubmitKey>> submit_key(std::string_view user, std::string_view key,
                                                       Time now) const = 0;

@@ -132,7 +132,7 @@ TEST_F(Doubt, AnAuditRowIsNotWrittenTwiceEither) {
   const std::vector<ports::AuditRow> rows = {{0, Time{1}, "ada", "r", "login", "", ""}};
   plan.loss = Plan::Loss::AfterCommit;
   EXPECT_TRUE(store->commit({{}, rows, {}}));
-  EXPECT_EQ(store->audit(0, 10)->rows.size(), 1u);
+  EXPECT_EQ(store->audit({}, 0, 10)->rows.size(), 1u);
 }
 
 }  // namespace

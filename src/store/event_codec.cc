@@ -12,6 +12,7 @@ namespace wire {
 template <typename A>
 void fields(A& a, JobSubmitted& e) {
   a(e.spec, e.seq);
+  if (a.version >= 2) a(e.labels);
 }
 template <typename A>
 void fields(A& a, JobHeld& e) {
@@ -119,7 +120,7 @@ using wire::Writer;
 
 template <typename E>
 constexpr Kind kind_of() {
-  if constexpr (std::same_as<E, JobSubmitted>) return {1, 1, "JobSubmitted"};
+  if constexpr (std::same_as<E, JobSubmitted>) return {1, 2, "JobSubmitted"};
   if constexpr (std::same_as<E, JobCancelled>) return {2, 1, "JobCancelled"};
   if constexpr (std::same_as<E, JobHeld>) return {3, 2, "JobHeld"};
   if constexpr (std::same_as<E, JobReleased>) return {4, 1, "JobReleased"};

@@ -237,7 +237,14 @@ Result<std::vector<std::uint32_t>> FileLogStore::attempts(std::string_view job) 
 
 Result<LogPage> FileLogStore::read(const Attempt& attempt, const LogQuery& query) const {
   const std::vector<Segment> all = segments(folder_of(attempt));
-  return query.tail ? read_tail(all, query) : read_on(all, query);
+  if (!query.tail) return read_on(all, query);
+  const Result<std::uint64_t> begin = tail_begin(all, query);
+  if (!begin) return begin.error();
+  if (*query.tail == 0) return LogPage{.lines = {}, .next = *begin, .end = true};
+  LogQuery rest = query;
+  rest.from = *begin;
+  rest.limit = std::min(*query.tail, query.limit);
+  return read_on(all, rest);
 }
 
 Result<LogPage> FileLogStore::read_on(const std::vector<Segment>& all,
@@ -276,31 +283,33 @@ Result<LogPage> FileLogStore::read_on(const std::vector<Segment>& all,
   return page;
 }
 
-Result<LogPage> FileLogStore::read_tail(const std::vector<Segment>& all,
-                                        const LogQuery& query) const {
-  const std::size_t most = std::min(*query.tail, query.limit);
-  LogPage page;
-  page.next = query.from;
-  std::uint64_t looked = 0;
-  // File by file from the newest: what an older one adds goes in front.
+/// File by file from the newest, as far back as it takes: a tail that stopped earlier would lack
+/// lines and not say so. Only their offsets are held.
+Result<std::uint64_t> FileLogStore::tail_begin(const std::vector<Segment>& all,
+                                               const LogQuery& query) const {
+  std::uint64_t begin = query.from;
+  std::size_t left = *query.tail;
   for (auto segment = all.rbegin(); segment != all.rend(); ++segment) {
-    if (page.lines.size() >= most || looked >= options_.look_bytes ||
-        segment->first + segment->bytes <= query.from) {
-      break;
-    }
+    const bool is_newest = segment == all.rbegin();
+    if (!is_newest && (left == 0 || segment->first + segment->bytes <= query.from)) break;
+    std::vector<std::uint64_t> offsets;
     LogQuery one = query;
     one.tail.reset();
     one.limit = std::numeric_limits<std::size_t>::max();
-    Result<LogPage> part = read_on({*segment}, one);
-    if (!part) return part.error();
-    looked += segment->bytes;
-    page.next = std::max(page.next, part->next);
-    page.lines.insert(page.lines.begin(), std::make_move_iterator(part->lines.begin()),
-                      std::make_move_iterator(part->lines.end()));
+    LogPage part{.lines = {}, .next = query.from, .end = false};
+    while (!part.end) {
+      one.from = part.next;
+      Result<LogPage> more = read_on({*segment}, one);
+      if (!more) return more.error();
+      part = std::move(*more);
+      for (const LogLine& line : part.lines) offsets.push_back(line.offset);
+    }
+    if (is_newest) begin = std::max({begin, segment->first, part.next});  // the end
+    const std::size_t taken = std::min(left, offsets.size());
+    if (taken > 0) begin = offsets[offsets.size() - taken];
+    left -= taken;
   }
-  if (page.lines.size() > most)
-    page.lines.erase(page.lines.begin(), page.lines.end() - static_cast<std::ptrdiff_t>(most));
-  return page;
+  return begin;
 }
 
 /// Removes of one log what is past its limits, and says what is left of it. Mutex held.

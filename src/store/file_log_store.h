@@ -51,7 +51,8 @@ class FileLogStore : public ports::LogStore {
   Result<Writer*> writer(const std::filesystem::path& folder) const;
   Result<ports::LogPage> read_on(const std::vector<Segment>& all,
                                  const ports::LogQuery& query) const;
-  Result<ports::LogPage> read_tail(const std::vector<Segment>& all,
+  /// Where the last `tail` of the lines that a query chooses begin.
+  Result<std::uint64_t> tail_begin(const std::vector<Segment>& all,
                                    const ports::LogQuery& query) const;
   std::uint64_t remove_old(const std::filesystem::path& folder, Time now,
                            const ports::LogLimits& limits, std::vector<Kept>& kept);

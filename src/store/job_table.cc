@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "store/conditions.h"
+#include "store/counted_text.h"
 #include "store/projection.h"
 
 namespace muster::store {
@@ -14,10 +16,10 @@ namespace {
 using model::JobRow;
 using model::JobState;
 
-constexpr std::int64_t look_max = 2000;  // rows for a page, of each state, that the filter may drop
 constexpr std::string_view columns =
     "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
-    "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason";
+    "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason, "
+    "labels, pool";
 constexpr std::string_view last_character = "\xf4\x8f\xbf\xbf";
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
@@ -57,24 +59,23 @@ JobRow job_of(const Row& row) {
   job.gpus = {row.number(18)};
   if (!row.is_null(19)) job.exit_code = static_cast<int>(row.number(19));
   job.reason = row.text(20);
+  const std::vector<std::string> labels = split_counted(row.text(21));
+  for (std::size_t i = 0; i + 1 < labels.size(); i += 2)
+    job.labels.emplace(labels[i], labels[i + 1]);
+  job.pool = row.text(22);
   return job;
 }
 
-/// A condition of a select: `column op $n`.
-struct Condition {
-  std::string_view text;  // with {} for the number of its value
-  Value value;
-};
-
-std::string conjunction(const std::vector<Condition>& conditions, std::vector<Value>& values) {
-  std::string sql;
-  for (const Condition& condition : conditions) {
-    values.push_back(condition.value);
-    sql += sql.empty() ? "" : " and ";
-    sql += fmt::format(fmt::runtime(condition.text), fmt::format("${}", values.size()));
-  }
-  return sql;
+std::string label_text(std::string_view key, std::string_view value) {
+  return fmt::format("{}={}", key, value);
 }
+
+/// What a pass goes down, newest job first.
+struct Way {
+  std::string_view tables = "jobs";
+  std::string_view job = "submit";  // the column that says where
+};
+constexpr Way by_label{"job_labels join jobs on submit = job", "job"};
 
 /// One pass down the table: through `index` alone, or also with `rest`, which the index cannot
 /// answer.
@@ -83,12 +84,12 @@ struct Pass {
   std::uint64_t covered_to = 0;  // every match at or above it is in `rows`; 0: all
 };
 
-Result<Pass> look(Connection& connection, const std::vector<Condition>& index,
+Result<Pass> look(Connection& connection, const Way& way, const std::vector<Condition>& index,
                   const std::vector<Condition>& rest, std::size_t most) {
   Batch select;
   const std::string where = conjunction(index, select.values);
-  std::string sql =
-      fmt::format("select {} from jobs where {} order by submit desc", columns, where);
+  std::string sql = fmt::format("select {} from {} where {} order by {} desc", columns, way.tables,
+                                where, way.job);
   if (!rest.empty()) {
     select.values.emplace_back(look_max);
     sql = fmt::format("select {} from ({} limit ${}) as looked_at where ", columns, sql,
@@ -111,8 +112,8 @@ Result<Pass> look(Connection& connection, const std::vector<Condition>& index,
     const std::string again = conjunction(index, floor.values);
     floor.values.emplace_back(look_max - 1);
     const std::string text =
-        fmt::format("select submit from jobs where {} order by submit desc limit 1 offset ${}",
-                    again, floor.values.size());
+        fmt::format("select {0} from {1} where {2} order by {0} desc limit 1 offset ${3}", way.job,
+                    way.tables, again, floor.values.size());
     floor.sql = text;
     floor.columns = floor.values.size();
     const Status ended = connection.run(floor, [&](const Row& row) {
@@ -152,9 +153,11 @@ class Search {
         name_(table_text(filter.name_prefix)),
         name_end_(name_ + std::string(last_character)),
         before_(before == 0 ? std::numeric_limits<std::int64_t>::max() : whole(before)) {
-    if (!user_.empty()) parts_.push_back({"user_name = {}", user_});
-    if (!queue_.empty()) parts_.push_back({"queue = {}", queue_});
-    if (!cluster_.empty()) parts_.push_back({"cluster <> '' and cluster = {}", cluster_});
+    if (!user_.empty()) parts_.push_back({"user_name = {}", {user_}});
+    if (!queue_.empty()) parts_.push_back({"queue = {}", {queue_}});
+    if (!cluster_.empty()) parts_.push_back({"cluster <> '' and cluster = {}", {cluster_}});
+    for (const auto& [key, value] : filter.labels)
+      labels_.push_back(label_text(table_text(key), table_text(value)));
   }
 
   Result<ports::JobPage> page(Connection& connection, const ports::JobFilter& filter,
@@ -162,6 +165,11 @@ class Search {
     std::vector<Pass> passes;
     const Result<bool> rare = has_rare_name(connection);
     if (!rare) return rare.error();
+    if (!*rare && !labels_.empty()) {
+      if (Status status = add_labelled(connection, passes, filter.states, limit); !status)
+        return status.error();
+      return merge(std::move(passes), limit);
+    }
     const bool by_state = !*rare && !(filter.states.empty() && parts_.empty());
     std::vector<JobState> states = filter.states;
     if (by_state && states.empty())
@@ -187,17 +195,47 @@ class Search {
     if (rare_name) add_name(index);
     for (std::size_t i = 0; i < parts_.size(); ++i)
       (i == 0 || rare_name ? index : rest).push_back(parts_[i]);
-    if (state) index.push_back({"state = {}", model::to_text(*state)});
-    index.push_back({"submit < {}", before_});
+    if (state) index.push_back({"state = {}", {model::to_text(*state)}});
+    index.push_back({"submit < {}", {before_}});
+    if (rare_name) add_labels(index, 0);
     if (!rare_name && !name_.empty()) add_name(rest);
-    Result<Pass> pass = look(connection, index, rest, limit + 1);
+    return look_into(passes, connection, {}, index, rest, limit);
+  }
+  /// Through the first label: one pass over all states, as its index knows none.
+  Status add_labelled(Connection& connection, std::vector<Pass>& passes,
+                      std::vector<JobState> states, std::size_t limit) const {
+    static_assert(static_cast<int>(JobState::Cancelled) + 1 == 8, "as many as there are places");
+    std::sort(states.begin(), states.end());
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+    std::vector<Condition> rest = parts_;
+    add_labels(rest, 1);
+    if (!name_.empty()) add_name(rest);
+    if (!states.empty()) {
+      // Always as many values as there are states, so that it is one statement for all filters.
+      std::vector<Value> values;
+      for (std::size_t i = 0; i < 8; ++i)
+        values.emplace_back(model::to_text(states[std::min(i, states.size() - 1)]));
+      rest.push_back({"state in ({}, {}, {}, {}, {}, {}, {}, {})", std::move(values)});
+    }
+    return look_into(passes, connection, by_label,
+                     {{"label = {}", {labels_.front()}}, {"job < {}", {before_}}}, rest, limit);
+  }
+  static Status look_into(std::vector<Pass>& passes, Connection& connection, const Way& way,
+                          const std::vector<Condition>& index, const std::vector<Condition>& rest,
+                          std::size_t limit) {
+    Result<Pass> pass = look(connection, way, index, rest, limit + 1);
     if (!pass) return pass.error();
     passes.push_back(std::move(*pass));
     return Ok{};
   }
   void add_name(std::vector<Condition>& conditions) const {
-    conditions.push_back({"name <> '' and name >= {}", name_});
-    conditions.push_back({"name < {}", name_end_});
+    conditions.push_back({"name <> '' and name >= {}", {name_}});
+    conditions.push_back({"name < {}", {name_end_}});
+  }
+  void add_labels(std::vector<Condition>& conditions, std::size_t first) const {
+    for (std::size_t i = first; i < labels_.size(); ++i)
+      conditions.push_back(
+          {"exists (select 1 from job_labels where label = {} and job = submit)", {labels_[i]}});
   }
   /// Names cannot be read in the order of submits: so few that all of them can be looked at?
   Result<bool> has_rare_name(Connection& connection) const {
@@ -220,19 +258,47 @@ class Search {
   std::string name_end_;
   std::int64_t before_;
   std::vector<Condition> parts_;
+  std::vector<std::string> labels_;
 };
 
 }  // namespace
 
-Batch insert_jobs(const std::vector<JobRow>& rows) {
+LabelTexts::LabelTexts(const std::vector<JobRow>& of) : rows(of.size()) {
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    for (const auto& [key, value] : of[i].labels) {
+      add_counted(key, rows[i]);
+      add_counted(value, rows[i]);
+      std::string text = label_text(key, value);
+      if (text.size() <= ports::label_bytes_max) labels.push_back({std::move(text), of[i].submit});
+    }
+  }
+}
+
+/// Of a job that was there already, and so was not inserted, nothing is.
+Batch insert_labels(const LabelTexts& texts) {
+  Batch batch{
+      "insert into job_labels (label, job) select cast($1 as text), submit from jobs "
+      "where submit = $2 on conflict do nothing",
+      2,
+      {}};
+  for (const LabelTexts::Label& label : texts.labels) {
+    batch.values.emplace_back(std::string_view(label.text));
+    batch.values.emplace_back(whole(label.job));
+  }
+  return batch;
+}
+
+Batch insert_jobs(const std::vector<JobRow>& rows, const LabelTexts& texts) {
   static const std::string sql = fmt::format(
       "insert into jobs ({}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
-      "$15, $16, $17, $18, $19, $20, $21) on conflict (id) do nothing",
+      "$15, $16, $17, $18, $19, $20, $21, $22, "
+      "$23) on conflict (id) do nothing",
       columns);
-  Batch batch{sql, 21, {}};
+  Batch batch{sql, 23, {}};
   batch.values.reserve(rows.size() * batch.columns);
-  for (const JobRow& row : rows) {
-    const std::array<Value, 21> values = {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const JobRow& row = rows[i];
+    const std::array<Value, 23> values = {
         whole(row.submit),
         row.id,
         row.name,
@@ -254,6 +320,8 @@ Batch insert_jobs(const std::vector<JobRow>& rows) {
         row.gpus.v,
         number_or_null(row.exit_code),
         row.reason,
+        texts.rows[i],
+        row.pool,
     };
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }
@@ -263,13 +331,13 @@ Batch insert_jobs(const std::vector<JobRow>& rows) {
 Batch update_jobs(const std::vector<JobRow>& rows) {
   Batch batch{
       "update jobs set queue = $1, priority = $2, state = $3, attempt = $4, failures = $5, "
-      "cluster = $6, started = $7, finished = $8, why = $9, exit_code = $10, reason = $11 "
-      "where submit = $12",
-      12,
+      "cluster = $6, started = $7, finished = $8, why = $9, exit_code = $10, reason = $11, "
+      "pool = $12 where submit = $13",
+      13,
       {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (const JobRow& row : rows) {
-    const std::array<Value, 12> values = {row.queue,
+    const std::array<Value, 13> values = {row.queue,
                                           std::int64_t{row.priority},
                                           model::to_text(row.state),
                                           std::int64_t{row.attempt},
@@ -280,6 +348,7 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
                                           model::to_text(row.why),
                                           number_or_null(row.exit_code),
                                           row.reason,
+                                          row.pool,
                                           whole(row.submit)};
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "store/counted_text.h"
 #include "store/event_codec.h"
 #include "store/job_table.h"
 #include "store/projection.h"
@@ -82,7 +83,7 @@ struct SqlStore::Work {
     }
     for (const ports::SubmitKey& row : commit.keys) {
       std::string jobs;
-      for (const std::string& id : row.jobs) jobs += fmt::format("{}:{}", id.size(), id);
+      for (const std::string& id : row.jobs) add_counted(id, jobs);
       keys.push_back({table_text(row.user), table_text(row.key), table_text(row.request_hash),
                       std::move(jobs), row.expires});
       content += fmt::format("{}\0{}\0{}\0{}{}", keys.back().user, keys.back().key,
@@ -219,8 +220,10 @@ Finish SqlStore::write(const Work& work, const Ledger& ledger) {
                                          key.expires.ms};
     keys.values.insert(keys.values.end(), values.begin(), values.end());
   }
+  const LabelTexts labels(projection.added());
   batches.push_back(std::move(journal));
-  batches.push_back(insert_jobs(projection.added()));
+  batches.push_back(insert_jobs(projection.added(), labels));
+  batches.push_back(insert_labels(labels));
   batches.push_back(update_jobs(projection.changed()));
   batches.push_back(audit_rows(work.audit, ledger.audits));
   batches.push_back(std::move(keys));

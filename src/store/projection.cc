@@ -88,9 +88,13 @@ void Projection::fold(std::uint64_t first) {
   for (Seen& seen : seen_) {
     if (!seen.is_new && !seen.differs) continue;
     JobRow& row = seen.row;
-    const std::array<std::string*, 7> texts = {&row.id,      &row.name,    &row.user,  &row.queue,
-                                               &row.cluster, &row.payload, &row.reason};
+    const std::array<std::string*, 8> texts = {&row.id,      &row.name, &row.user,    &row.queue,
+                                               &row.cluster, &row.pool, &row.payload, &row.reason};
     for (std::string* text : texts) *text = table_text(*text);
+    Labels labels;
+    for (const auto& [key, value] : row.labels)
+      labels.insert_or_assign(table_text(key), table_text(value));
+    row.labels = std::move(labels);
     (seen.is_new ? added_ : changed_).push_back(std::move(row));
   }
 }

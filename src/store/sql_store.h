@@ -42,7 +42,8 @@ class SqlStore : public ports::Store {
   Result<model::JobRow> job(std::string_view id) const override;
   Result<ports::JobPage> jobs(const ports::JobFilter& filter, std::uint64_t before,
                               std::size_t limit) const override;
-  Result<ports::AuditPage> audit(std::uint64_t before, std::size_t limit) const override;
+  Result<ports::AuditPage> audit(const ports::AuditFilter& filter, std::uint64_t before,
+                                 std::size_t limit) const override;
   Result<std::optional<ports::SubmitKey>> submit_key(std::string_view user, std::string_view key,
                                                      Time now) const override;
 

@@ -1,30 +1,13 @@
 // Opening a SqlStore, and its queries.
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
+#include "store/audit_table.h"
+#include "store/counted_text.h"
 #include "store/job_table.h"
 #include "store/projection.h"
 #include "store/sql_store.h"
 
 namespace muster::store {
-namespace {
-
-/// Counted texts: "3:abc1:d".
-std::vector<std::string> split_counted(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    std::size_t size = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), size);
-    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-    if (read.ec != std::errc{} || !text.starts_with(':') || text.size() - 1 < size) break;
-    parts.emplace_back(text.substr(1, size));
-    text.remove_prefix(1 + size);
-  }
-  return parts;
-}
-
-}  // namespace
 
 SqlStore::SqlStore(Connect connect, int readers_max)
     : writer_(connect(Part::Books)),
@@ -85,30 +68,17 @@ Result<ports::JobPage> SqlStore::jobs(const ports::JobFilter& filter, std::uint6
   return page;
 }
 
-Result<ports::AuditPage> SqlStore::audit(std::uint64_t before, std::size_t limit) const {
+Result<ports::AuditPage> SqlStore::audit(const ports::AuditFilter& filter, std::uint64_t before,
+                                         std::size_t limit) const {
   limit = std::clamp<std::size_t>(limit, 1, ports::page_max);
-  const std::int64_t below =
-      before == 0 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(before);
   ports::AuditPage page;
-  const Status status = book_readers_.use([&](Connection& connection) {
-    page.rows.clear();
-    return connection.run(
-        {"select number, at, user_name, request, verb, object, detail from audit "
-         "where number < $1 order by number desc limit $2",
-         2,
-         {below, static_cast<std::int64_t>(limit) + 1}},
-        [&](const Row& row) {
-          page.rows.push_back({static_cast<std::uint64_t>(row.number(0)), Time{row.number(1)},
-                               std::string(row.text(2)), std::string(row.text(3)),
-                               std::string(row.text(4)), std::string(row.text(5)),
-                               std::string(row.text(6))});
-        });
+  const Status status = book_readers_.use([&](Connection& connection) -> Status {
+    Result<ports::AuditPage> found = page_of_audit(connection, filter, before, limit);
+    if (!found) return found.error();
+    page = std::move(*found);
+    return Ok{};
   });
   if (!status) return status.error();
-  if (page.rows.size() > limit) {
-    page.rows.resize(limit);
-    page.next = page.rows.back().number;
-  }
   return page;
 }
 

@@ -244,6 +244,9 @@ std::string job_row_json(const JobRow& row) {
   out["max_retries"] = row.max_retries;
   out["run_limit_ms"] = row.run_limit.ms;
   out["sequence"] = row.submit;
+  json::object labels;
+  for (const auto& [key, value] : row.labels) labels[valid_utf8(key)] = valid_utf8(value);
+  out["labels"] = std::move(labels);
   return json::serialize(out);
 }
 

@@ -47,6 +47,8 @@ TEST(EventJson, ARowSaysNullForWhatNeverWas) {
   EXPECT_EQ(out.at("gpus"), "1500m");
   for (const char* field : {"cluster", "started_ms", "finished_ms", "exit_code"})
     EXPECT_TRUE(out.at(field).is_null()) << field;
+  EXPECT_TRUE(out.at("labels").as_object().empty());
+  row.labels = {{"team", "vision"}};
   row.exit_code = 0;
   row.cluster = "east";
   row.started = Time{9};
@@ -54,6 +56,7 @@ TEST(EventJson, ARowSaysNullForWhatNeverWas) {
   EXPECT_EQ(out.at("exit_code").to_number<int>(), 0);
   EXPECT_EQ(out.at("cluster"), "east");
   EXPECT_EQ(out.at("started_ms").to_number<int>(), 9);
+  EXPECT_EQ(out.at("labels").at("team"), "vision");
 }
 
 TEST(EventJson, ANoteReadsLikeAnEvent) {

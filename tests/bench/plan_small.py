@@ -4,15 +4,29 @@
 Usage: plan_small.py MUSTER
 """
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 KEYS = """gangs_per_s pods_per_s first_plan_s used_gangs_per_s event_p99_us event_p50_us
 event_max_us
 bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms no_room_verdict_ms
 no_room_counterfactuals_ms shapes pod_shapes
 node_classes lines machine_scan_ns_per_node machine_copy_gb_per_s machine_lookups_per_s""".split()
+ROW = {"measure", "value", "unit", "limit", "ratio", "reach", "ok"}
+GROWTH = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --growth-events 10".split()
 SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40 --growth-events 10".split()
+
+
+def bad_rows(path, wanted):
+    with open(path, encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    bad = [f"row {row}: it lacks {sorted(ROW - row.keys())}" for row in rows if ROW - row.keys()]
+    found = [row for row in rows if row["measure"] == wanted]
+    if len(found) != 1 or not isinstance(found[0]["value"], float) or found[0]["ok"] is None:
+        bad.append(f"no row {wanted!r} with a value that is ok or not: {found}")
+    return bad
 
 
 def main():
@@ -31,8 +45,14 @@ def main():
         bad.append("every gang that should have no room started")
     if not found.get("gangs_placed") or not found.get("event_placements"):
         bad.append("nothing was placed")
-    text = subprocess.run([*command, "--no-growth"], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        rows = os.path.join(folder, "rows.jsonl")
+        text = subprocess.run([*command, "--no-growth", "--rows", rows], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        bad += bad_rows(rows, "empty fleet: gangs placed per second")
+        subprocess.run([sys.argv[1], "bench", "growth", *GROWTH, "--rows", rows], check=True,
+                       stdout=subprocess.DEVNULL)
+        bad += bad_rows(rows, "growth exponent")
     if "gangs placed per second" not in text:
         bad.append("the text has no line of gangs per second")
     print("\n".join(bad) if bad else "ok")

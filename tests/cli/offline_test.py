@@ -70,6 +70,21 @@ class ConfigCheck(unittest.TestCase):
             self.assertFalse(found["ok"])
             self.assertEqual([(p["line"], p["severity"]) for p in found["problems"]],
                              [(2, "error")])
+            done = subprocess.run([*ask, "-o", "yaml"], text=True, capture_output=True, timeout=60,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, ""))
+            self.assertTrue(done.stdout.startswith("ok: false\nproblems:\n"), done.stdout)
+
+    def test_what_is_printed_is_yaml_or_json_as_asked(self):
+        def ask(*words):
+            return subprocess.run([BINARY, "config", *words], text=True, capture_output=True,
+                                  timeout=60, check=True).stdout
+        self.assertEqual(ask("demo", "-o", "yaml"), ask("demo"))
+        self.assertIn("clusters", json.loads(ask("demo", "-o", "json")))
+        self.assertEqual(ask("show", "-o", "yaml"), ask("show"))
+        self.assertIsInstance(json.loads(ask("show", "-o", "json"))["listen"], str)
+        self.assertEqual(json.loads(ask("schema", "-o", "json")), json.loads(ask("schema")))
+        self.assertIn("properties:", ask("schema", "--jobs", "-o", "yaml"))
 
 
 class Convert(unittest.TestCase):

@@ -151,6 +151,44 @@ class CommandLine(WithServer):
         self.assertIn("placed", kinds)
         self.muster("cancel", "no-such-job", code=1)
 
+    def test_logs_gives_as_many_lines_as_are_asked_for(self):
+        job = self.muster("submit", "--cluster", "here", "--", "seq", "12000").stdout.strip()
+        self.muster("wait", job, "--timeout", "50s")
+        wanted = [str(n) for n in range(501, 12001)]
+        self.assertEqual(self.muster("logs", job, "--tail", "11500").stdout.split(), wanted)
+        self.assertEqual(self.muster("logs", job, "-f", "--tail", "11500").stdout.split(), wanted)
+        self.assertEqual(len(self.muster("logs", job, "--tail", "1000000").stdout.split()), 12000)
+        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "12000\n")
+
+    def test_what_is_followed_is_for_programs_too(self):
+        job = self.running("--cluster", "here", "--", "sh", "-c", "echo one; echo two; sleep 300")
+        words = {"logs": ["text: ", "text: "], "events": ["kind: submitted"]}
+        for command, wanted in words.items():
+            follow = subprocess.Popen([BINARY, command, job, "-f", "-o", "yaml"], text=True,
+                                      env=self.environment, stdout=subprocess.PIPE)
+            self.addCleanup(follow.stdout.close)
+            self.assertEqual(follow.stdout.readline(), "---\n", command)
+            for line in wanted:
+                while not follow.stdout.readline().startswith(line):
+                    self.assertIsNone(follow.poll(), command)
+            follow.kill()
+            follow.wait()
+        self.muster("cancel", job)
+        lines = self.muster("logs", job, "-f", "-o", "json").stdout.splitlines()
+        self.assertEqual([json.loads(line)["text"] for line in lines], ["one\n", "two\n"])
+
+    def test_labels_are_shown_and_looked_for(self):
+        job = self.muster("submit", "--hold", "-l", "team=vision", "-l", "run=1", "--",
+                          "true").stdout.strip()
+        other = self.muster("submit", "--hold", "-l", "team=vision", "--", "true").stdout.strip()
+        self.assertIn("run=1, team=vision", self.muster("show", job).stdout)
+        listed = self.muster("list", "--label", "team=vision", "-l", "run=1").stdout
+        self.assertIn(job, listed)
+        self.assertNotIn(other, listed)
+        self.assertIn("run=1, team=vision", self.muster("list", "-o", "wide").stdout)
+        self.assertIn("NAME=VALUE", self.muster("list", "--label", "team", code=2).stderr)
+        self.muster("cancel", job, other)
+
     def test_a_job_file_is_submitted_whole(self):
         path = os.path.join(self.server.folder, "jobs.yaml")
         with open(path, "w") as out:
@@ -176,8 +214,9 @@ class CommandLine(WithServer):
 
     def test_contexts_name_servers(self):
         url = self.environment["MUSTER_URL"]
-        self.muster("context", "set", "mine", "--url", url)
-        self.muster("context", "use", "mine")
+        kept = json.loads(self.muster("context", "set", "mine", "--url", url, "-o", "json").stdout)
+        self.assertEqual((kept["name"], kept["url"], kept["has_token"]), ("mine", url, False))
+        self.assertIn("current: true", self.muster("context", "use", "mine", "-o", "yaml").stdout)
         without = {k: v for k, v in self.environment.items() if k != "MUSTER_URL"}
         done = subprocess.run([BINARY, "list", "--all"], env=without, capture_output=True,
                               text=True, timeout=60)

@@ -131,6 +131,24 @@ class Top(unittest.TestCase):
         self.assert_restored(self.terminal.process.returncode)
 
 
+class Wait(unittest.TestCase):
+    """What somebody who waits at a terminal sees."""
+
+    def test_it_tells_what_is_waited_for_until_that_has_ended(self):
+        server = Server(SERVER, CONFIG).start()
+        self.addCleanup(server.close)
+        environment = {**os.environ, "MUSTER_URL": f"http://127.0.0.1:{server.port}",
+                       "MUSTER_CONFIG": os.path.join(server.folder, "contexts.yaml")}
+        job = server.submit("sleep 300", name="long")
+        server.wait_state(job, "Running")
+        terminal = Terminal([BINARY, "wait", job], environment)
+        self.addCleanup(terminal.close)
+        terminal.read_until(f"\r{job} long: running for ")
+        server.api("POST", f"/jobs/{job}/cancel")
+        terminal.read_until(f"\r{job} cancelled\r\n")
+        self.assertEqual(terminal.process.wait(PATIENCE), 125)
+
+
 class Exec(unittest.TestCase):
     """A shell in a pod of the local cluster, as somebody types into it."""
 
@@ -220,6 +238,33 @@ class Shells(unittest.TestCase):
         words = [line.split("\t")[0] for line in out.stdout.splitlines()]
         self.assertEqual((words, out.stderr), (["cordon", "--priority"], ""))
 
+    def offered_by_fish(self, path, line):
+        names = ("function muster; switch $argv[2]; case queues; echo vision; case clusters; "
+                 "echo east; case jobs; echo train; end; end")
+        out = subprocess.run(["fish", "--no-config", "-c",
+                              f"source {path}; {names}; complete -C '{line}'"], check=True,
+                             capture_output=True, text=True, env=self.environment())
+        self.assertEqual(out.stderr, "")
+        return [word.split("\t")[0] for word in out.stdout.splitlines()]
+
+    def test_fish_offers_the_names_that_the_place_or_the_option_wants(self):
+        path = self.script("fish")
+        for line, wanted in {"muster run --queue vi": ["vision"],
+                             "muster run -q vi": ["vision"],
+                             "muster run --cluster ea": ["east"],
+                             "muster logs tr": ["train"],
+                             "muster -o json queue show vi": ["vision"],
+                             "muster run --queue vision --clu": ["--cluster"]}.items():
+            with self.subTest(line=line):
+                self.assertEqual(self.offered_by_fish(path, line), wanted)
+
+    def test_fish_offers_at_a_place_only_what_is_there(self):
+        path = self.script("fish")
+        for line in ("muster cluster list cor", "muster queue show --weig", "muster run -- can"):
+            with self.subTest(line=line):
+                found = self.offered_by_fish(path, line)
+                self.assertFalse({"cordon", "--weight", "cancel"} & set(found), found)
+
     def test_zsh(self):
         path = self.script("zsh")
         shell = Terminal(["zsh", "-f", "-i"], self.environment())
@@ -232,6 +277,9 @@ class Shells(unittest.TestCase):
         shell.read_until("cluster cordon")
         shell.type("\x15muster submit --prio\t")
         shell.read_until("rity")  # the rest of --priority: nobody typed it
+        shell.type("\x15muster() { echo vis''ion }\n")
+        shell.type("muster run --queue vi\t")
+        shell.read_until("queue vision")
 
 
 if __name__ == "__main__":

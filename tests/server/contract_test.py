@@ -53,13 +53,19 @@ class EveryOperation(unittest.TestCase):
         self.server.wait_state(running, "Running")
         for view in ("explain", "when", "notes", "logs"):
             self.ask("GET", f"/jobs/{running}/{view}")
-        self.ask("GET", f"/events?job={running}&follow=false&from=1")
+        self.ask_for_a_stream(f"/events?job={running}&follow=false&from=1")
+        self.ask_for_a_stream(f"/jobs/{held}/logs?follow=true")
         self.ask_for_a_command(running)
         self.ask("POST", f"/jobs/{running}/hold?stop=true")
         self.server.wait_state(running, "Held")
         self.ask("POST", f"/jobs/{running}/cancel")
         self.ask("POST", "/whatif/job", {"command": "true", "gpus": 8, "pods": 3})
         self.ask("POST", "/whatif/queue", {"queue": "default", "extra": "64"})
+
+    def ask_for_a_stream(self, path):
+        checked = CONTRACT.events_checked
+        self.ask("GET", path)
+        self.assertGreater(CONTRACT.events_checked, checked, path)
 
     def ask_for_a_command(self, job):
         """A WebSocket: only the answer to the upgrade is looked at."""
@@ -103,6 +109,8 @@ class EveryOperation(unittest.TestCase):
         self.ask("GET", f"/nodes/sim/{nodes[0]['name']}")
         self.ask("GET", "/pools")
         self.ask("GET", "/pools/gpus")
+        pooled = self.server.submit("true", pool="gpus", gpus=1)
+        self.assertEqual(self.server.wait_state(pooled, "Running")["placement"]["pool"], "gpus")
         self.ask("GET", "/fleet-pools")
         self.ask("GET", "/fleet-pools/every")
 

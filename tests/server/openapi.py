@@ -8,6 +8,9 @@ JSON Schema that the document uses is known: $ref, type (also a list), propertie
 additionalProperties, items, enum, const, oneOf, anyOf, allOf, minimum, maximum, minLength,
 maxLength, pattern, minItems, maxItems. Any other keyword that constrains is an error of the
 document, so that nothing in it is silently not checked.
+
+Of a stream of server-sent events each event's data is checked, against the `x-event-data` of its
+media type: a schema of all of them, or one for each type of event.
 """
 import json
 import re
@@ -46,6 +49,20 @@ def nearest(tried, path):
     problems."""
     at_top = f"{path or '/'}: must be "
     return min(tried, key=lambda found: (found[0].startswith(at_top), len(found)))[0]
+
+
+def stream_events(body):
+    """(type, data) of the events of a stream, in order; comments are heartbeats, and one that the
+    stream broke off in does not count."""
+    for block in body.split(b"\n\n")[:-1]:
+        fields = {}
+        for line in block.split(b"\n"):
+            name, _, value = line.partition(b":")
+            if name:
+                fields.setdefault(name.decode(), []).append(value.removeprefix(b" "))
+        if "data" in fields:
+            yield (b"".join(fields.get("event", [b"message"])[-1:]).decode(),
+                   b"\n".join(fields["data"]))
 
 
 class Schemas:
@@ -196,6 +213,7 @@ class Contract:
         self.document = document
         self.schemas = Schemas(document)
         self.seen = set()
+        self.events_checked = 0  # of streams
         self.routes = []
         for pattern, item in document["paths"].items():
             parts = re.split(r"\{[^}]*\}", pattern)
@@ -255,13 +273,33 @@ class Contract:
         kind = types[0].split(";")[0].strip().lower() if types else ""
         if kind not in content:
             return [f"content type {kind or 'none'} is not one of {', '.join(sorted(content))}"]
+        if kind == "text/event-stream":
+            return self.check_stream(content[kind].get("x-event-data"), body)
         if kind != "application/json":
             return []
+        return self.check_json(content[kind].get("schema", {}), body)
+
+    def check_json(self, schema, body):
         try:
             value = json.loads(body.decode("utf-8"), parse_constant=self.not_json)
         except (UnicodeDecodeError, ValueError) as error:
             return [f"is not JSON: {error}"]
-        return self.schemas.problems(value, content[kind].get("schema", {}))
+        return self.schemas.problems(value, schema)
+
+    def check_stream(self, described, body):
+        if described is None:
+            return ["the document does not say what the data of its events are"]
+        problems = []
+        for number, (kind, data) in enumerate(stream_events(body), 1):
+            schema = described if "$ref" in described else described.get(kind)
+            if schema is None:
+                problems.append(f"event {number}: {kind} is not one of "
+                                f"{', '.join(sorted(described))}")
+                continue
+            self.events_checked += 1
+            problems += [f"event {number} ({kind}): {line}"
+                         for line in self.check_json(schema, data)]
+        return problems
 
     @staticmethod
     def not_json(word):
@@ -302,6 +340,10 @@ class Contract:
                     for kind, media in self.schemas.resolve(answer).get("content", {}).items():
                         problems += self.check_schema(media.get("schema", {}),
                                                       f"{where} {status} {kind}")
+                        events = media.get("x-event-data", {})
+                        for name, schema in ([("", events)] if "$ref" in events
+                                             else events.items()):
+                            problems += self.check_schema(schema, f"{where} events {name}")
         return problems
 
     def check_schema(self, schema, where, depth=0):

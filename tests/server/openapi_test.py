@@ -18,6 +18,12 @@ DOCUMENT = {
                 "200": {"content": {"application/json": {"schema": {
                     "$ref": "#/components/schemas/Job"}}}}}}},
         "/jobs/special": {"get": {"responses": {"204": {}}}},
+        "/events": {"get": {"responses": {"200": {"content": {"text/event-stream": {
+            "schema": {"type": "string"},
+            "x-event-data": {"$ref": "#/components/schemas/Job"}}}}}}},
+        "/logs": {"get": {"responses": {"200": {"content": {"text/event-stream": {
+            "schema": {"type": "string"},
+            "x-event-data": {"line": {"type": "string"}, "end": {"type": "null"}}}}}}}},
     },
     "components": {
         "responses": {"error": {"content": {"application/json": {"schema": {
@@ -110,7 +116,34 @@ class Answers(unittest.TestCase):
         contract.check("GET", "/jobs/7", 200, JSON, b'{"id": "7"}')
         contract.check("GET", "/jobs", 500, JSON, b'{"error": 1}')
         self.assertEqual(contract.unseen(), [("GET", "/jobs"), ("POST", "/jobs"),
-                                             ("GET", "/jobs/special")])
+                                             ("GET", "/jobs/special"), ("GET", "/events"),
+                                             ("GET", "/logs")])
+
+    def test_each_event_of_a_stream_is_checked(self):
+        def streamed(text, target):
+            contract = openapi.Contract(DOCUMENT)
+            found = contract.check("GET", target, 200, {"Content-Type": "text/event-stream"},
+                                   text.encode())
+            return found, contract.events_checked
+
+        good = ': \n\nid: 1\nevent: placed\ndata: {"id":\ndata: "7"}\n\n: \n\n'
+        self.assertEqual(streamed(good, "/events"), ([], 1))
+        found, _ = streamed(good + 'event: placed\ndata: {"id": 7}\n\n', "/events")
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("event 2 (placed): /id: must be string", found[0])
+        self.assertIn("is not JSON", streamed("event: placed\ndata: {\n\n", "/events")[0][0])
+        self.assertEqual(streamed('event: line\ndata: "a"\n\nevent: end\ndata: null\n\n', "/logs"),
+                         ([], 2))
+        self.assertIn("must be null", streamed('event: end\ndata: "a"\n\n', "/logs")[0][0])
+        self.assertIn("lost is not one of end, line",
+                      streamed('event: lost\ndata: 1\n\n', "/logs")[0][0])
+
+    def test_a_stream_that_broke_off_is_checked_up_to_there(self):
+        cut = 'event: line\ndata: "a"\n\nevent: line\ndata: {'
+        contract = openapi.Contract(DOCUMENT)
+        self.assertEqual(contract.check("GET", "/logs", 200, {"Content-Type": "text/event-stream"},
+                                        cut.encode()), [])
+        self.assertEqual(contract.events_checked, 1)
 
     def test_requests_are_checked_too(self):
         contract = openapi.Contract(DOCUMENT)

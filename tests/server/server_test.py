@@ -82,6 +82,52 @@ class OneServer(unittest.TestCase):
         self.assertEqual(len(logs("")), 5)
         self.error(400, "GET", f"/jobs/{job}/logs?tail=x")
 
+    def test_a_tail_longer_than_a_page_comes_in_several(self):
+        job = self.server.submit("seq 3000")
+        self.server.wait_final(job)
+        page = self.server.api("GET", f"/jobs/{job}/logs?tail=2500")[1]
+        lines = page["lines"]
+        self.assertEqual((len(lines), lines[0]["text"], page["end"]), (1000, "501\n", False))
+        while not page["end"]:
+            page = self.server.api("GET", f"/jobs/{job}/logs?from={page['next']}")[1]
+            lines += page["lines"]
+        self.assertEqual((len(lines), lines[-1]["text"]), (2500, "3000\n"))
+        followed = self.events(f"/jobs/{job}/logs?follow=true&tail=2500")
+        self.assertEqual(sum(e[0] == "line" for e in followed), 2500)
+        self.assertEqual(self.server.api("GET", f"/jobs/{job}/logs?tail=1000000")[0], 200)
+
+    def test_the_audit_is_asked_for_who_what_and_when(self):
+        job = self.server.submit("true", held=True)
+        self.server.api("POST", f"/jobs/{job}/cancel")
+
+        def verbs(query):
+            return [row["verb"] for row in self.server.api("GET", "/audit?" + query)[1]["rows"]]
+        self.assertEqual(verbs(f"object={job}"), ["cancel", "submit"])
+        self.assertEqual(verbs(f"object={job}&verb=submit"), ["submit"])
+        self.assertEqual(verbs(f"object={job}&user=nobody"), [])
+        row = self.server.api("GET", f"/audit?object={job}&verb=cancel")[1]["rows"][0]
+        self.assertEqual(verbs(f"object={job}&since_ms={row['at_ms'] + 1}"), [])
+        self.assertIn("cancel", verbs(f"user={row['user']}&since_ms={row['at_ms']}"))
+        self.assertNotIn("cancel", verbs(f"object={job}&until_ms={row['at_ms']}"))
+        self.error(400, "GET", "/audit?since_ms=yesterday")
+
+    def test_jobs_are_found_by_their_labels(self):
+        first = self.server.submit("true", labels={"team": "vision", "run": "a=1 &"})
+        second = self.server.submit("true", labels={"team": "vision"}, held=True)
+        self.server.submit("true", labels={"team": "speech"})
+        self.assertEqual(self.server.job(first)["labels"], {"team": "vision", "run": "a=1 &"})
+
+        def found(query):
+            return [row["id"] for row in self.server.api("GET", "/jobs?" + query)[1]["jobs"]]
+        self.assertEqual(found("label=team=vision"), [second, first])
+        self.assertEqual(found("label=team%3Dvision&label=run%3Da%3D1%20%26"), [first])
+        self.assertEqual(found("label=team=vision&state=held"), [second])
+        self.assertEqual(found("label=team=nobody"), [])
+        rows = self.server.api("GET", "/jobs?label=team=vision")[1]["jobs"]
+        self.assertEqual(rows[0]["labels"], {"team": "vision"})
+        self.assertIn("key=value", self.error(400, "GET", "/jobs?label=team")["message"])
+        self.error(400, "GET", "/jobs?label=team=a&label=team=b")
+
     def test_the_events_of_a_job_have_rising_numbers_and_resume(self):
         job = self.server.submit("sleep 0.5")  # one that ends at once is not seen running
         first = self.server.job(job)["sequence"]

@@ -1,7 +1,10 @@
 // The contract on a PostgreSQL that this test starts, and losing the connection to it.
+#include "ports/store_filters_contract.h"
 #include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
+#include "store/postgres/connection.h"
+#include "store/testing/old_database.h"
 #include "tests/store/postgres_server.h"
 
 namespace muster::store {
@@ -71,12 +74,25 @@ TEST_F(PostgresLost, AClosedConnectionIsOpenedAgain) {
   EXPECT_EQ(*store.commit({submits("b")}), 2u);
 }
 
+TEST_F(PostgresLost, ADatabaseOfEveryOlderSchemaIsBroughtForwardWithItsRows) {
+  for (std::size_t version = 1; version <= older_versions(Dialect::Postgres); ++version) {
+    SCOPED_TRACE(version);
+    const std::string database = PostgresServer::get()->new_schema();
+    const Connect connect = [&](Part) { return connect_postgres(database); };
+    const Status made = make_old_database(connect, Dialect::Postgres, version);
+    ASSERT_TRUE(made) << made.error().message;
+    const auto store = open_postgres(database);
+    ASSERT_TRUE(store) << store.error().message;
+    expect_old_rows(**store);
+  }
+}
+
 TEST_F(PostgresLost, ANewerSchemaIsRefused) {
   harness.kept.reset();
-  PostgresServer::get()->run(harness.database, "update schema_version set version = 7");
+  PostgresServer::get()->run(harness.database, "update schema_version set version = 1000");
   const auto refused = open_postgres(harness.database);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("version 7"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("version 1000"), std::string::npos);
 }
 
 TEST_F(PostgresLost, TwoProcessesMayMakeTheSchemaAtOnce) {
@@ -96,5 +112,6 @@ TEST_F(PostgresLost, TwoProcessesMayMakeTheSchemaAtOnce) {
 namespace muster::ports {
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreContract, store::PostgresHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreTablesContract, store::PostgresHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StoreFiltersContract, store::PostgresHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, StorePayloadsContract, store::PostgresHarness);
 }  // namespace muster::ports

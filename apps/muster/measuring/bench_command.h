@@ -33,6 +33,7 @@ void add_bench_of_parts(CLI::App& bench, const std::string& name, const std::str
     Sizes sizes = {};
     std::vector<std::string> only = {};
     std::string output = "text";
+    std::string rows = {};
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = cli::add_command(bench, name, help);
@@ -43,8 +44,9 @@ void add_bench_of_parts(CLI::App& bench, const std::string& name, const std::str
   cli::add_option(*command, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  cli::add_option(*command, "--rows", options->rows, "File for the rows, one JSON line each");
   command->callback([options, parts = std::move(parts)] {
-    Sheet sheet(options->output == "json");
+    Sheet sheet(options->output == "json", options->rows);
     for (const BenchPart<Sizes>& part : parts) {
       const std::vector<std::string>& only = options->only;
       if (!only.empty() && std::find(only.begin(), only.end(), part.name) == only.end()) continue;

@@ -37,24 +37,7 @@ std::string number(double value) {
   return digits;
 }
 
-}  // namespace
-
-void Sheet::add(const BenchRow& row) {
-  const std::optional<bool> ok = ok_of(row);
-  is_whole_ = is_whole_ && !row.failed;
-  if (json_) {
-    print_json(row, ok);
-  } else {
-    print_text(row, ok);
-  }
-  std::fflush(stdout);
-}
-
-void Sheet::fail(std::string measure, const std::string& why) {
-  add({.measure = std::move(measure), .unit = "", .note = why, .failed = true});
-}
-
-void Sheet::print_json(const BenchRow& row, std::optional<bool> ok) const {
+json::object json_of(const BenchRow& row, std::optional<bool> ok) {
   json::object out{{"measure", row.measure},
                    {"value", row.failed ? json::value(nullptr) : json::value(row.value)},
                    {"unit", row.unit},
@@ -64,7 +47,26 @@ void Sheet::print_json(const BenchRow& row, std::optional<bool> ok) const {
                    {"ok", value_of(ok)}};
   if (row.is_reach_of_ratio) out["reach_of"] = "ratio";
   if (!row.note.empty()) out["note"] = row.note;
-  fmt::print("{}\n", json::serialize(out));
+  return out;
+}
+
+}  // namespace
+
+void Sheet::add(const BenchRow& row) {
+  const std::optional<bool> ok = ok_of(row);
+  is_whole_ = is_whole_ && !row.failed;
+  const json::object line = json_of(row, ok);
+  lines_.add(line);
+  if (json_) {
+    fmt::print("{}\n", json::serialize(line));
+  } else {
+    print_text(row, ok);
+  }
+  std::fflush(stdout);
+}
+
+void Sheet::fail(std::string measure, const std::string& why) {
+  add({.measure = std::move(measure), .unit = "", .note = why, .failed = true});
 }
 
 void Sheet::print_text(const BenchRow& row, std::optional<bool> ok) {

@@ -1,11 +1,14 @@
 // The rows of a benchmark as they come: a table for people, or one JSON line a row with `measure`,
-// `value`, `unit`, `limit`, `ratio`, `reach` and `ok`. `limit` is what this machine could do at
+// `value`, `unit`, `limit`, `ratio`, `reach` and `ok`; these can also go into a file beside the
+// table. `limit` is what this machine could do at
 // best, measured in the same run, and `ratio` is value to limit; both are null where there is none.
 // Where `reach_of` is "ratio", it is the ratio that has to come to `reach`, otherwise the value.
 #pragma once
 
 #include <optional>
 #include <string>
+
+#include "apps/muster/measuring/row_lines.h"
 
 namespace muster::app {
 
@@ -26,7 +29,8 @@ struct BenchRow {
 
 class Sheet {
  public:
-  explicit Sheet(bool json) : json_(json) {}
+  /// `rows`: a file for the JSON lines; "": none.
+  Sheet(bool json, const std::string& rows) : json_(json), lines_(rows) {}
 
   void add(const BenchRow& row);
   /// A row that could not be measured: not ok.
@@ -35,10 +39,10 @@ class Sheet {
   bool is_whole() const { return is_whole_; }
 
  private:
-  void print_json(const BenchRow& row, std::optional<bool> ok) const;
   void print_text(const BenchRow& row, std::optional<bool> ok);
 
   const bool json_;
+  RowLines lines_;
   bool is_whole_ = true;
   bool has_head_ = false;
 };

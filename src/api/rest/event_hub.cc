@@ -95,6 +95,7 @@ void EventHub::run() {
   if (options_.begun) options_.begun();
   bool replays = false;
   auto next_batch = std::chrono::steady_clock::now();
+  auto next_look = next_batch + options_.look_pause;
   while (true) {
     std::deque<Published> batch;
     std::deque<model::PodNote> notes;
@@ -108,7 +109,7 @@ void EventHub::run() {
       if (replays) {
         queued_.wait_for(lock, replay_pause, something);
       } else {
-        queued_.wait(lock, something);
+        queued_.wait_until(lock, next_look, something);
       }
       is_idle_ = false;
       queued_.wait_until(lock, next_batch, [this] { return stopping_; });
@@ -128,7 +129,19 @@ void EventHub::run() {
       kept_.clear();
     }
     replays = send_replays();
+    if (std::chrono::steady_clock::now() >= next_look) {
+      forget_gone();
+      next_look = std::chrono::steady_clock::now() + options_.look_pause;
+    }
   }
+}
+
+void EventHub::forget_gone() {
+  const auto is_gone = [](const Listener& listener) { return !listener.stream.is_open(); };
+  const std::lock_guard lock(mutex_);
+  std::erase_if(all_, is_gone);
+  for (auto& [job, listeners] : by_job_) std::erase_if(listeners, is_gone);
+  std::erase_if(by_job_, [](const auto& item) { return item.second.empty(); });
 }
 
 void EventHub::send(const std::deque<Published>& batch) {

@@ -51,7 +51,8 @@ class EventHub {
   struct Options {
     std::size_t kept = 65'536;  // events in memory
     std::size_t queued_most = 1'000'000;
-    std::function<void()> begun = {};  // on the thread that sends, before anything else
+    std::chrono::milliseconds look_pause{5000};  // between two looks for those who went away
+    std::function<void()> begun = {};            // on the thread that sends, before anything else
   };
   EventHub(const ports::Store& store, Options options);
   ~EventHub();
@@ -103,6 +104,8 @@ class EventHub {
   /// Whether some have still to catch up.
   bool send_replays();
   Caught send_more(Replay& replay) const;
+  /// Forgets those who went away: nothing is sent to who waits for a quiet job, which would tell.
+  void forget_gone();
   void attach(const Listen& what, const net::Stream& stream);
   std::uint64_t first_kept() const { return kept_.empty() ? last_ + 1 : kept_.front().sequence; }
 

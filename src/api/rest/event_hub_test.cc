@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <list>
 #include <thread>
 
 #include "net/exchange.h"
@@ -39,6 +40,11 @@ class Client {
     }
     return ids.size() >= events;
   }
+  /// The connection is closed.
+  void leave() {
+    take();
+    state_->end(net::StreamEnd::ClientGone);
+  }
   bool is_over() const { return is_over_; }
   bool is_last() const { return is_last_; }
 
@@ -57,7 +63,7 @@ class Client {
 struct EventHubTest : ::testing::Test {
   ports::MemoryStore store;
   sched::World world;
-  EventHub hub{store, {}};
+  EventHub hub{store, {.look_pause = std::chrono::milliseconds(20)}};
   std::uint64_t sequence = 0;
 
   void publish(std::size_t events) {
@@ -125,6 +131,21 @@ TEST_F(EventHubTest, NotesGoToThoseWhoListenWithTheNewestNumberBefore) {
   EXPECT_EQ(of_job.ids, (std::vector<std::uint64_t>{3}));
   of_another.take();
   EXPECT_TRUE(of_another.ids.empty());
+}
+
+TEST_F(EventHubTest, WhoLeftIsForgottenThoughNothingHappensToTheJob) {
+  Client stays;
+  listen(stays, {.filter = {.job = "quiet"}});
+  std::list<Client> leaving(50);
+  for (Client& client : leaving) listen(client, {.filter = {.job = "quiet"}});
+  listen(leaving.emplace_back(), {});
+  EXPECT_EQ(hub.listeners(), 52u);
+  for (Client& client : leaving) client.leave();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (hub.listeners() > 1 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_EQ(hub.listeners(), 1u);
+  hub.tell({.job = "quiet", .attempt = 1, .key = "k", .reason = "BackOff"});
+  EXPECT_TRUE(stays.take_until(1));
 }
 
 TEST_F(EventHubTest, WhoWantsThePastOnlyIsSentItAndTheStreamEnds) {

@@ -6,6 +6,7 @@
 #include "api/rest/answers.h"
 #include "api/rest/api.h"
 #include "base/text.h"
+#include "net/url.h"
 #include "sched/plan.h"
 #include "sched/whatif.h"
 #include "view/event_json.h"
@@ -16,6 +17,8 @@ namespace {
 
 namespace json = boost::json;
 using model::JobState;
+
+constexpr std::size_t labels_most = 16;  // in a filter
 
 // ---- list
 
@@ -37,6 +40,27 @@ Result<std::vector<JobState>> states_of(std::string_view text) {
   return states;
 }
 
+/// Of each `label=key=value` of the query: a job must have them all.
+Result<model::Labels> labels_of(const net::Request& request) {
+  model::Labels labels;
+  const std::size_t mark = request.target.find('?');
+  if (mark == std::string::npos) return labels;
+  const auto pairs = net::parse_query(std::string_view(request.target).substr(mark + 1));
+  if (!pairs) return pairs.error();
+  for (const auto& [name, text] : *pairs) {
+    if (name != "label") continue;
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return invalid(fmt::format("label: \"{}\" is not key=value", text));
+    if (labels.size() >= labels_most) return invalid("label: too many of them");
+    const std::string value = text.substr(equals + 1);
+    const auto [at, is_new] = labels.emplace(text.substr(0, equals), value);
+    if (!is_new && at->second != value)
+      return invalid(fmt::format("label: {} cannot have two values", at->first));
+  }
+  return labels;
+}
+
 Result<std::string> list(const Backend& backend, const net::Request& request) {
   auto states = states_of(request.query_value("state"));
   if (!states) return states.error();
@@ -44,10 +68,14 @@ Result<std::string> list(const Backend& backend, const net::Request& request) {
   if (!limit) return limit.error();
   const auto before = query_cursor(request);
   if (!before) return before.error();
-  const ports::JobFilter filter{std::move(*states), std::string(request.query_value("queue")),
+  auto labels = labels_of(request);
+  if (!labels) return labels.error();
+  const ports::JobFilter filter{std::move(*states),
+                                std::string(request.query_value("queue")),
                                 std::string(request.query_value("user")),
                                 std::string(request.query_value("cluster")),
-                                std::string(request.query_value("name"))};
+                                std::string(request.query_value("name")),
+                                std::move(*labels)};
   const auto page = backend.store.jobs(filter, *before, static_cast<std::size_t>(*limit));
   if (!page) return page.error();
   std::string out = "{\"jobs\":[";
@@ -73,7 +101,9 @@ constexpr std::int64_t notes_most = 1000;
 constexpr std::string_view finished_members =
     R"(,"placement":null,"nodes":[],"verdict":null,"estimate":null)";
 
-std::string placement_json(const sched::World& world, const sched::Active& active) {
+/// The engine does not keep in which pool it was placed, the row does: `pool`, empty for none.
+std::string placement_json(const sched::World& world, const sched::Active& active,
+                           std::string_view pool) {
   json::array pods;
   for (const sched::PodOn& pod : active.pods) {
     const model::NodeSpec& node = world.fleet.node(pod.node).spec;
@@ -89,8 +119,10 @@ std::string placement_json(const sched::World& world, const sched::Active& activ
     }
     pods.push_back(std::move(place));
   }
-  return json::serialize(json::object{{"cluster", world.fleet.cluster(active.cluster).spec.name},
-                                      {"pods", std::move(pods)}});
+  json::object placement{{"cluster", world.fleet.cluster(active.cluster).spec.name}};
+  if (!pool.empty()) placement["pool"] = view::valid_utf8(pool);
+  placement["pods"] = std::move(pods);
+  return json::serialize(placement);
 }
 
 std::string document_of(const Backend& backend, const model::JobRow& row) {
@@ -102,7 +134,7 @@ std::string document_of(const Backend& backend, const model::JobRow& row) {
 /// What only the world knows of a job that is not finished: its placement, or why it waits and when
 /// it will start.
 std::string live_members(sched::World& world, sched::Agenda& agenda, const sched::Policy& policy,
-                         sched::JobSlot slot, Time now) {
+                         sched::JobSlot slot, const model::JobRow& kept, Time now) {
   view::JobRow row{slot, {}, {}};
   const sched::Job& job = world.job(slot);
   if (job.state == JobState::Held) row.why = sched::verdict(world, agenda, slot, now);
@@ -110,8 +142,10 @@ std::string live_members(sched::World& world, sched::Agenda& agenda, const sched
     row.why = sched::fresh_verdict(world, agenda, policy, slot, now);
     row.estimate = sched::expected_start(world, agenda, policy, slot, now);
   }
+  // Of another attempt it would be another's pool.
+  const std::string_view pool = job.attempt == kept.attempt ? kept.pool : std::string_view();
   return fmt::format(",\"placement\":{},{}",
-                     job.active ? placement_json(world, *job.active) : "null",
+                     job.active ? placement_json(world, *job.active, pool) : "null",
                      view::live_members_json(world, row, now));
 }
 
@@ -127,11 +161,11 @@ Status show(Backend& backend, const CallPtr& call) {
     return Ok{};
   }
   read(backend.runner.reads(), call,
-       [id = row->id, text](sched::World& world, sched::Agenda& agenda, const sched::Policy& policy,
-                            Time now) -> Result<std::string> {
-         const sched::JobSlot slot = world.find_job(id);
+       [kept = *row, text](sched::World& world, sched::Agenda& agenda, const sched::Policy& policy,
+                           Time now) -> Result<std::string> {
+         const sched::JobSlot slot = world.find_job(kept.id);
          if (slot.is_none()) return with_members(text, finished_members);
-         return with_members(text, live_members(world, agenda, policy, slot, now));
+         return with_members(text, live_members(world, agenda, policy, slot, kept, now));
        });
   return Ok{};
 }

@@ -13,7 +13,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
-constexpr std::int64_t lines_most = 10'000;
+constexpr std::int64_t lines_most = 10'000;  // in a page
+constexpr std::int64_t tail_most = 1'000'000'000;
 
 struct LogAsk {
   std::uint32_t attempt = 0;
@@ -40,7 +41,7 @@ Result<LogAsk> ask_of(const net::Request& request) {
   LogAsk ask;
   const auto attempt = query_int(request, "attempt", 1, 1'000'000'000, 0);
   if (!attempt) return attempt.error();
-  const auto tail = query_int(request, "tail", 0, lines_most, -1);
+  const auto tail = query_int(request, "tail", 0, tail_most, -1);
   if (!tail) return tail.error();
   const auto since = query_int(request, "since_ms", 0, most, 0);
   if (!since) return since.error();

@@ -1,5 +1,6 @@
 // The server itself: health, readiness, who the caller is, documents, audit.
 #include <boost/json.hpp>
+#include <limits>
 #include <utility>
 
 #include "api/rest/answers.h"
@@ -14,12 +15,27 @@ namespace {
 
 namespace json = boost::json;
 
+Result<ports::AuditFilter> audit_filter_of(const net::Request& request) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
+  const auto since = query_int(request, "since_ms", 0, most, 0);
+  if (!since) return since.error();
+  const auto until = query_int(request, "until_ms", 0, most, -1);
+  if (!until) return until.error();
+  return ports::AuditFilter{.user = std::string(request.query_value("user")),
+                            .verb = std::string(request.query_value("verb")),
+                            .object = std::string(request.query_value("object")),
+                            .since = Time{*since},
+                            .until = *until < 0 ? Time::never() : Time{*until}};
+}
+
 Result<std::string> audit(const Backend& backend, const net::Request& request) {
   const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
   if (!limit) return limit.error();
   const auto before = query_cursor(request);
   if (!before) return before.error();
-  const auto page = backend.store.audit(*before, static_cast<std::size_t>(*limit));
+  const auto filter = audit_filter_of(request);
+  if (!filter) return filter.error();
+  const auto page = backend.store.audit(*filter, *before, static_cast<std::size_t>(*limit));
   if (!page) return page.error();
   json::array rows;
   for (const ports::AuditRow& row : page->rows) {

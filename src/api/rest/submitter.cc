@@ -104,13 +104,15 @@ std::vector<model::JobSpec> take_specs(Submit& submit) {
   return specs;
 }
 
-control::Asked asked_of(const Submit& submit, std::vector<model::JobSpec> specs, Time now) {
+control::Asked asked_of(Submit& submit, std::vector<model::JobSpec> specs, Time now) {
   control::Asked asked;
   const std::string detail = fmt::format("{} {}, queue {}", specs.size(),
                                          specs.size() == 1 ? "job" : "jobs", specs[0].queue);
   asked.audit.push_back({0, now, submit.user, submit.request, submit.verb, specs[0].id, detail});
-  for (model::JobSpec& spec : specs)
-    asked.events.emplace_back(model::JobSubmitted{std::move(spec), 0});
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    asked.events.emplace_back(
+        model::JobSubmitted{std::move(specs[i]), 0, std::move(submit.jobs[i].labels)});
+  }
   return asked;
 }
 

@@ -88,7 +88,7 @@ TEST_F(SubmitterTest, AJobIsDurableWithItsPayloadWhenItIsAnswered) {
   ASSERT_TRUE(row);
   EXPECT_EQ(row->user, "ada");
   EXPECT_NE(store.payload(row->payload)->find("true"), std::string::npos);
-  EXPECT_EQ(store.audit(0, 9)->rows.at(0).verb, "submit");
+  EXPECT_EQ(store.audit({}, 0, 9)->rows.at(0).verb, "submit");
 }
 
 TEST_F(SubmitterTest, TwoOfOneKeyInOneStepAreOneJob) {

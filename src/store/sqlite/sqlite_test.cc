@@ -5,9 +5,12 @@
 #include <fstream>
 
 #include "base/testing/scratch.h"
+#include "ports/store_filters_contract.h"
 #include "ports/store_payloads_contract.h"
 #include "ports/store_tables_contract.h"
 #include "store/open.h"
+#include "store/sqlite/connection.h"
+#include "store/testing/old_database.h"
 
 namespace muster::store {
 namespace {
@@ -71,6 +74,22 @@ TEST(Sqlite, ADatabaseOfANewerSchemaIsRefusedAndNotTouched) {
   EXPECT_EQ(Database(file).run("select version from schema_version"), "1000\n");
 }
 
+TEST(Sqlite, ADatabaseOfEveryOlderSchemaIsBroughtForwardWithItsRows) {
+  for (std::size_t version = 1; version <= older_versions(Dialect::Sqlite); ++version) {
+    SCOPED_TRACE(version);
+    const Scratch scratch;
+    const Connect connect = [&](Part part) {
+      return connect_sqlite(scratch.file(part == Part::Books ? "muster.db" : "muster-blobs.db"),
+                            "");
+    };
+    const Status made = make_old_database(connect, Dialect::Sqlite, version);
+    ASSERT_TRUE(made) << made.error().message;
+    const auto store = open_sqlite(scratch.file("muster.db"));
+    ASSERT_TRUE(store) << store.error().message;
+    expect_old_rows(**store);
+  }
+}
+
 TEST(Sqlite, AFileThatIsNoDatabaseIsRefused) {
   const Scratch scratch;
   const std::filesystem::path file = scratch.file("muster.db");
@@ -95,6 +114,54 @@ TEST(Sqlite, PagesOfAListComeFromAnIndex) {
     EXPECT_NE(plan.find("USING INDEX " + index), std::string::npos) << plan;
     EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
   }
+}
+
+TEST(Sqlite, PagesOfTheAuditComeFromAnIndex) {
+  SqliteHarness harness;
+  Database database(harness.scratch.file("muster.db"));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"user_name = 'u'", "audit_user"},
+      {"object = 'o'", "audit_object"},
+      {"verb <> 'submit' and verb = $1", "audit_verb"},
+  };
+  for (const auto& [where, index] : cases) {
+    const std::string plan = database.run("explain query plan select * from audit where " + where +
+                                          " and number < 9 order by number desc limit 10");
+    EXPECT_NE(plan.find("USING INDEX " + index), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+  }
+}
+
+TEST(Sqlite, AFilterThatFewRowsOfTheAuditPassTakesSeveralPages) {
+  SqliteHarness harness;
+  std::vector<ports::AuditRow> rows;
+  for (int i = 0; i < 5000; ++i)
+    rows.push_back({0, Time{1}, i == 7 ? "eve" : "ada", "", "submit", "x", ""});
+  ASSERT_TRUE(harness.store().commit({{}, rows, {}}));
+  const ports::AuditFilter filter{.user = "eve", .object = "x"};
+  std::vector<std::uint64_t> found;
+  std::uint64_t before = 0;
+  int pages = 0;
+  do {
+    const auto page = harness.store().audit(filter, before, 10);
+    ASSERT_TRUE(page);
+    for (const ports::AuditRow& row : page->rows) found.push_back(row.number);
+    before = page->next;
+    ++pages;
+  } while (before != 0);
+  EXPECT_EQ(found, std::vector<std::uint64_t>{8});
+  EXPECT_EQ(pages, 3);
+}
+
+TEST(Sqlite, PagesOfALabelComeFromItsIndex) {
+  SqliteHarness harness;
+  Database database(harness.scratch.file("muster.db"));
+  const std::string plan = database.run(
+      "explain query plan select * from job_labels join jobs on submit = job "
+      "where label = 'a=b' and job < 9 order by job desc limit 10");
+  EXPECT_NE(plan.find("SEARCH job_labels USING PRIMARY KEY"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("SEARCH jobs USING INTEGER PRIMARY KEY"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
 }
 
 TEST(Sqlite, AFilterThatFewPassTakesSeveralPages) {
@@ -155,5 +222,6 @@ TEST(Sqlite, PayloadsAreNamedBySha256) {
 namespace muster::ports {
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreContract, store::SqliteHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreTablesContract, store::SqliteHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreFiltersContract, store::SqliteHarness);
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StorePayloadsContract, store::SqliteHarness);
 }  // namespace muster::ports

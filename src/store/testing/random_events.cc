@@ -180,8 +180,20 @@ struct LaterParts {
   }
 };
 
-/// Those that came with the fourth golden journal.
+/// Those that came with the fifth golden journal.
 struct NewestParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.seq; }) {
+      return std::tie(e.labels);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
+/// Those that came with the fourth.
+struct FourthParts {
   template <typename E>
   static auto of(E& e) {
     if constexpr (requires { e.requeues; }) {
@@ -206,7 +218,8 @@ struct ThirdParts {
 
 template <typename E>
 auto all_parts_of(E& e) {
-  return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), NewestParts::of(e));
+  return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), FourthParts::of(e),
+                        NewestParts::of(e));
 }
 
 bool equal(const JobSpec& a, const JobSpec& b) {
@@ -256,7 +269,8 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
         std::apply(fill, Parts::of(body));
         if (fields != Fields::First) std::apply(fill, LaterParts::of(body));
         if (fields >= Fields::Third) std::apply(fill, ThirdParts::of(body));
-        if (fields >= Fields::Fourth) std::apply(fill, NewestParts::of(body));
+        if (fields >= Fields::Fourth) std::apply(fill, FourthParts::of(body));
+        if (fields >= Fields::Fifth) std::apply(fill, NewestParts::of(body));
       },
       event.body);
   return event;
