@@ -94,6 +94,7 @@ struct WrapperFilter {
 struct WrapperPage {
   std::vector<WrapperRow> rows = {};
   bool has_more = false;
+  std::string warning = {};  // why there may be others; ""
 };
 
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
@@ -164,6 +165,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ask_identity();
   void begin();
   void watch();
+  void miss(WrapperGroup group);
   void quota_changed();
   std::string prefix_of(WrapperGroup group) const;
   std::string job_of(const WrapperChange& change) const;
@@ -239,6 +241,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
   std::unique_ptr<WrapperEvents> events_told_;
+  std::string unserved_;  // the hub does not serve AppWrappers: in a sentence
+  bool misses_old_group_ = false;
   bool has_kueue_ = false;  // it is installed, and manages what has its label
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs

@@ -25,6 +25,7 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
                       [](const Record* a, const Record* b) { return a->key < b->key; });
     WrapperPage page;
     page.has_more = count < found.size();
+    page.warning = unserved_;
     for (std::size_t i = 0; i < count; ++i) page.rows.push_back(row_of(*found[i]));
     then(page);
   });
