@@ -552,20 +552,27 @@ class Successor(WithHub):
                         "customresourcedefinitions/localqueues.kueue.x-k8s.io")
         self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd",
                      "localqueues.kueue.x-k8s.io")
-        self.server.terminate()
-        self.server.start()
-        theirs = components("theirs", job("theirs"))
-        theirs["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
-        self.create(theirs, components("ours", job("ours")))
-        self.wait_phase("ours", "Succeeded")
-        self.assertEqual(self.status("theirs"), {})
-        self.assertEqual(self.names("jobs"), ["job.batch/ours"])
+        time.sleep(10)  # it is looked for so often
+        made = []
+        for suffix in ("", "2"):
+            theirs = components(f"theirs{suffix}", job(f"theirs{suffix}"))
+            theirs["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+            self.create(theirs, components(f"ours{suffix}", job(f"ours{suffix}")))
+            self.wait_phase(f"ours{suffix}", "Succeeded")
+            self.assertEqual(self.status(f"theirs{suffix}"), {})
+            made.append(f"job.batch/ours{suffix}")
+            self.assertEqual(self.names("jobs"), made)
+            self.server.terminate()
+            self.server.start()
 
     def test_one_that_others_manage_is_left_alone(self):
         self.create(components("theirs", job("theirs", "true"), managedBy="example.com/other"))
         time.sleep(2)
         self.assertEqual(self.status("theirs"), {})
         self.assertEqual(self.names("jobs"), [])
+        self.create(components("upstream", job("upstream"),
+                               managedBy="workload.codeflare.dev/appwrapper-controller"))
+        self.wait_phase("upstream", "Succeeded")
 
 
 class LeftBehind(WithHub):

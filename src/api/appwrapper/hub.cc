@@ -9,6 +9,7 @@
 
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/install.h"
+#include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "base/hash.h"
 #include "kube/json.h"
@@ -268,15 +269,14 @@ void AppWrapperHub::begin() {
       return answer_after(try_again, [this] { begin(); });
     }
   }
-  kube::ApiRequest kueue;
-  kueue.path = "/apis/kueue.x-k8s.io";
-  const auto found = client_->send(kueue);
+  const auto found = client_->send(kueue_request());
   if (!found && !found.error().is_not_found()) {  // not known: it might be there
     parts_->say(
         fmt::format("AppWrappers of cluster {}: {}", options_.cluster, found.error().message));
     return answer_after(try_again, [this] { begin(); });
   }
   has_kueue_ = found.ok();
+  kueue_asked_ = parts_->clock();
   if (options_.asks_creators) {
     const auto since = creators_checked_since(*client_);
     if (!since) {

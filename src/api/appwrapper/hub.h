@@ -177,6 +177,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
+  bool has_kept_failure(const Record& record, const boost::json::object& status) const;
+  /// It has Kueue's label, and Kueue may have been installed since.
+  void ask_for_kueue(Record& record, const WrapperChange& change);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
   /// Its job is to be another one, if it can.
@@ -244,6 +247,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::string unserved_;  // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
   bool has_kueue_ = false;  // it is installed, and manages what has its label
+  Time kueue_asked_{0};     // when that was asked last
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs
   Records records_;

@@ -1,10 +1,13 @@
 // AppWrappers that come, change and go: what AppWrapperHub makes of the objects it watches.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/hub.h"
+#include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "api/appwrapper/status_v1beta1.h"
 #include "api/appwrapper/status_v1beta2.h"
@@ -18,8 +21,15 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view our_name = "muster.dev/muster";  // in spec.managedBy
-constexpr std::string_view kueue_label = "kueue.x-k8s.io/queue-name";
+/// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
+constexpr std::string_view our_names[] = {"muster.dev/muster",
+                                          "workload.codeflare.dev/appwrapper-controller"};
+constexpr Duration kueue_pause = seconds(10);  // between two questions whether Kueue is there
+
+bool is_managed_by_others(const json::value& object) {
+  const std::string_view name = kube::text_at(object, {"spec", "managedBy"});
+  return !name.empty() && std::ranges::find(our_names, name) == std::end(our_names);
+}
 
 json::object status_of(const json::value& object) {
   const json::value* status = kube::find(object, {"status"});
@@ -111,10 +121,9 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   const json::value& object = *change.object;
   record.is_v1beta2 = work::dialect_of(object) == work::Dialect::V1beta2;
   record.facts.is_mcad = options_.wrap.is_mcad;
-  const std::string_view managed_by = kube::text_at(object, {"spec", "managedBy"});
-  const bool is_of_kueue =
-      has_kueue_ && kube::find(object, {"metadata", "labels", kueue_label}) != nullptr;
-  record.is_foreign = is_of_kueue || (!managed_by.empty() && managed_by != our_name);
+  if (is_labelled_for_kueue(object) && !has_kueue_ && now - kueue_asked_ >= kueue_pause)
+    return ask_for_kueue(record, change);
+  record.is_foreign = (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
   if (record.is_foreign) return;
   const json::object status = status_of(object);
   // What was only refused is read again: it may have been changed, or may be allowed by now.
@@ -166,6 +175,33 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   } else {
     refuse(record, as_job.error().message);
   }
+}
+
+void AppWrapperHub::ask_for_kueue(Record& record, const WrapperChange& change) {
+  record.is_submitting = true;
+  client_->send_later(kueue_request(), [this, change](const kube::Reply<json::value>& found) {
+    const bool is_there = found.ok();
+    const bool is_known = is_there || found.error().is_not_found();
+    answer([this, change, is_there, is_known] {
+      if (is_there && !has_kueue_) {
+        has_kueue_ = true;
+        parts_->say(
+            fmt::format("cluster {} has Kueue now: AppWrappers with its label are left to it, but "
+                        "for those that were taken before",
+                        options_.cluster));
+      }
+      const Time now = parts_->clock();
+      if (is_known) kueue_asked_ = now;
+      const auto at = records_.find(job_of(change));
+      if (at == records_.end()) return;
+      Record& asked = at->second;
+      asked.is_submitting = false;
+      if (asked.is_gone) return forget(at);
+      if (!is_known) return take_again(asked, change);
+      const auto later = missed_.extract(asked.job());
+      take_over(asked, later ? later.mapped() : change, now);
+    });
+  });
 }
 
 /// It is deleted when its time to live is over.
