@@ -679,6 +679,29 @@ class TakenOver(LeftBehind):
         self.begin_hub()
         self.check_taken_over("web", before)
 
+    def test_pods_that_replace_others_after_a_takeover_belong_to_it_too(self):
+        made = components("web", deployment("web"))
+        made["metadata"]["annotations"] = {
+            "workload.codeflare.dev.appwrapper/admissionGracePeriodDuration": "15s"}
+        self.leave_running(made, deployment("web"), phase="Running")
+        self.begin_hub()
+        for _ in range(2):  # also after a restart
+            self.wait("all are its own", lambda: self.are_its_own(2))
+            self.kubectl("delete", "pod", self.pods()[0]["metadata"]["name"])
+            self.wait("so is what replaces it", lambda: self.are_its_own(2))
+            kept = self.running()
+            time.sleep(17)
+            self.assertEqual(self.running(), kept)
+            status = self.status("web")
+            self.assertEqual((status["phase"], status.get("resettingCount")), ("Running", None))
+            self.server.terminate()
+            self.server.start()
+
+    def are_its_own(self, count):
+        pods = [pod["metadata"] for pod in self.pods() if pod["status"].get("phase") == "Running"
+                and "deletionTimestamp" not in pod["metadata"]]
+        return len(pods) == count and all("muster.dev/job" in pod["labels"] for pod in pods)
+
     def test_one_whose_items_are_gone_makes_them_again(self):
         self.leave(wrapper("lost", (job("lost"), {"completionstatus": "Complete"})),
                    **self.dispatched())

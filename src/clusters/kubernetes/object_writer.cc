@@ -267,6 +267,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
     for (const std::string_view key : {"labels", "annotations", "ownerReferences"})
       kube::set_at(patch, {"metadata", key}, *kube::find(ours, {"metadata", key}));
+    kube::set_at(patch, {"metadata", "annotations", adopted_annotation}, "true");
     client.send_later(
         kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),
                             kube::Patch::Merge, patch, {.field_manager = field_manager}),

@@ -143,6 +143,7 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
   const auto has = [&](std::string_view annotation) {
     return find(object, {"metadata", "annotations", annotation}) != nullptr;
   };
+  if (has(adopted_annotation)) sight.adopted_in = kube::namespace_of(object);
   sight.is_workload = has(makes_pods_annotation) || has(complete_when_annotation);
   if (read_named_conditions(object, sight)) return sight;
   sight.is_endless = is_endless_kind(sight.kind);
@@ -244,6 +245,9 @@ void succeed(GangState& state, const std::vector<WorkloadSight>& workloads) {
 GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& all,
                             const std::vector<PodSight>& pods) {
   GangState state = counted(root, pods);
+  for (const WorkloadSight& one : all) {
+    if (!one.adopted_in.empty()) state.adopted_in = one.adopted_in;
+  }
   std::vector<WorkloadSight> workloads = all;
   std::erase_if(workloads, [](const WorkloadSight& one) { return !one.is_workload; });
   const auto disrupted =

@@ -33,6 +33,7 @@ struct WorkloadSight {
   End end = End::None;
   std::string why = {};  // it failed, or does not get ready
   bool is_deleting = false;
+  std::string adopted_in = {};  // another controller made it in this namespace; "": Muster did
 };
 /// The kind is told apart: objects in lists do not say theirs.
 WorkloadSight workload_sight_of(const boost::json::value& object, std::string kind);
