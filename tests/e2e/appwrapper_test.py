@@ -320,6 +320,22 @@ class SumsAlone(WithHub):
             "describe", "appwrapper", "homeless"))
 
 
+    def test_what_is_there_already_and_has_no_pods_counts_as_made(self):
+        shared = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"},
+                  "data": {"of": "somebody"}}
+        self.create(shared)
+        uid = self.get("shared", "configmap")["metadata"]["uid"]
+        mine = {**shared, "data": {"of": "me"}}
+        self.create(wrapper("uses", mine, (job("uses"), {"completionstatus": "Complete"})))
+        self.wait_state("uses", "Completed")
+        self.kubectl("delete", "appwrapper", "uses", "--timeout=60s")
+        self.wait("its job is gone", lambda: not self.names("jobs,pods"))
+        left = self.get("shared", "configmap")
+        self.assertEqual((left["metadata"]["uid"], left["data"]), (uid, {"of": "somebody"}))
+        self.create(job("taken", "sleep"), wrapper("clash", job("taken", "sleep")))
+        self.wait_state("clash", "Failed")
+
+
 class Successor(WithHub):
     """v1beta2."""
 
@@ -522,6 +538,34 @@ class Successor(WithHub):
             self.assertNotIn("resettingCount", self.status(name))
         self.assertIn("exit code 1 is not worth another try", str(self.status("bad")))
         self.wait("only the kept one is there", lambda: self.names("jobs") == ["job.batch/kept"])
+
+    def test_what_failed_is_kept_for_a_while_also_where_pods_run_unless_it_is_suspended(self):
+        self.create(self.annotated("kept", job("bad", "false"), deployment("web"), retryLimit="0",
+                                   deletionOnFailureGracePeriodDuration="1h"))
+        self.wait_phase("kept", "Failed")
+        self.assertEqual(self.condition("kept", "Unhealthy"), ("True", "FailedComponent"))
+        self.assertEqual(self.condition("kept", "DeletingResources"), ("False", "DeletionPaused"))
+        for of in ("QuotaReserved", "ResourcesDeployed"):
+            self.assertEqual(self.condition("kept", of), ("True", "Resuming"))
+        self.assertEqual(self.names("jobs,deployments"), ["deployment.apps/web", "job.batch/bad"])
+        job_id = self.status("kept")["muster"]["job"]
+        self.assertEqual(self.server.job(job_id)["state"], "Running", "its pods take room")
+        self.kubectl("patch", "appwrapper", "kept", "--type=merge", "-p",
+                     '{"spec": {"suspend": true}}')
+        self.wait("nothing is left", lambda: not self.names("jobs,deployments,pods"))
+        self.wait("that is said", lambda: self.condition("kept", "ResourcesDeployed") == (
+            "False", "Failed"))
+        self.assertEqual(self.status("kept")["phase"], "Failed")
+        self.assertEqual(self.server.job(job_id)["state"], "Failed")
+
+    def test_a_job_that_is_done_does_not_end_the_deployment_beside_it(self):
+        self.create(components("both", job("part"), deployment("web")))
+        self.wait("the Job is complete", lambda: "Complete" in str(
+            self.get("part", "job")["status"]) if self.names("jobs") else False)
+        self.wait("its pods are ready", lambda: self.condition("both", "PodsReady") == (
+            "True", "SufficientPodsReady"))
+        time.sleep(2)
+        self.assertEqual(self.status("both")["phase"], "Running")
 
     def test_one_that_succeeded_goes_when_its_time_to_live_is_over(self):
         self.create(self.annotated("brief", job("brief"), successTTLDuration="3s"),
