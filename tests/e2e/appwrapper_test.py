@@ -173,6 +173,31 @@ class Mcad(WithHub):
         self.assertEqual(self.names("jobs"), ["job.batch/small"])
         self.assertIn("Insufficient", self.kubectl("describe", "appwrapper", "big"))
 
+    def test_muster_lists_explains_and_moves_them(self):
+        self.server.close()
+        self.begin_hub(beside="queues: [{name: default}, {name: other}]")
+        self.create(wrapper("small", job("small", "sleep")),
+                    wrapper("big", job("big", "sleep", pods=1, cpu="1000")))
+        self.wait_state("small", "Running")
+        self.wait("big backs off", lambda: self.status("big").get("queuejobstate") == "Backoff")
+        rows = {line.split()[1]: line for line in self.muster("aw", "list").split("\n")[1:] if line}
+        self.assertEqual(sorted(rows), ["big", "small"])
+        self.assertRegex(rows["small"], rf"^{self.namespace} +small +Running +default +real ")
+        self.assertRegex(rows["big"], rf"^{self.namespace} +big +Pending +default .*(cpu|CPU|fit)")
+        self.muster("aw", "list", "-n", "elsewhere")
+        self.assertIn("no AppWrappers", self.said)
+        listed = json.loads(self.muster("aw", "list", "-o", "json"))
+        self.assertEqual([(one["name"], one["state"]) for one in listed],
+                         [("big", "Pending"), ("small", "Running")])
+        self.assertRegex(self.muster("aw", "explain", f"{self.namespace}/big"), "cpu|CPU")
+        self.assertIn("real", self.muster("aw", "explain", "small"))
+        self.assertEqual(self.muster("aw", "move", "big", "other"), "big: queue other\n")
+        self.wait("it is there", lambda: self.status("big")["muster"]["queue"] == "other")
+        self.muster("aw", "explain", "none", code=1)
+        self.assertIn("no AppWrapper none", self.said)
+        self.muster("aw", "move", "big", "nowhere", code=1)
+        self.assertIn("nowhere", self.said)
+
     @alone  # pods of others would be on its nodes when they go
     def test_the_next_runs_when_the_first_is_deleted(self):
         room = {"room": self.namespace}

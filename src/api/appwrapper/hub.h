@@ -206,6 +206,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void edit(const Record& record, const WrapperAsk& followed);
   void request(const std::string& job, const std::string& verb,
                std::vector<model::EventBody> events);
+  void drop_kept(const std::string& job);
   void cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);
   void refuse(Record& record, const std::string& why);

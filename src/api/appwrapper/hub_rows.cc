@@ -63,6 +63,7 @@ WrapperRow AppWrapperHub::row_of(const Record& record) const {
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
+  if (record.facts.is_kept_failure()) row.reason = record.facts.sight.kept_failure;
   if (record.facts.is_tried_again()) row.reason = job.reason;
   if (record.facts.wait) row.reason = why_it_waits(record.facts);
   return row;

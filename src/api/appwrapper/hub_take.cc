@@ -59,6 +59,7 @@ WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapp
   ask.warnings = wrapped.warnings;
   if (wrapper.dialect != work::Dialect::V1beta2) return ask;
   ask.success_ttl = wrapper.grace.success_ttl;
+  ask.failed_ttl = wrapper.grace.deletion_on_failure;
   for (const work::WrappedItem& item : wrapper.items) {
     WrapperComponent& one = ask.components.emplace_back();
     one.name = kube::name_of(item.object);
@@ -117,6 +118,12 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   }
 }
 
+/// It failed, and its job goes on while what it made is kept.
+bool AppWrapperHub::has_kept_failure(const Record& record, const json::object& status) const {
+  return record.is_v1beta2 && is_deletion_paused_v1beta2(status) &&
+         parts_->store.job(record.job()).ok();
+}
+
 void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time now) {
   const json::value& object = *change.object;
   record.is_v1beta2 = work::dialect_of(object) == work::Dialect::V1beta2;
@@ -128,7 +135,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   const json::object status = status_of(object);
   // What was only refused is read again: it may have been changed, or may be allowed by now.
   record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
-                    !is_refused(status);
+                    !is_refused(status) && !has_kept_failure(record, status);
   auto as_job = read(object, wrap_options());
   if (as_job) {
     record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
@@ -246,7 +253,11 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   }
   const WrapperAsk followed =
       std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
-  edit(record, followed);
+  if (record.facts.is_kept_failure() && record.facts.ask.is_held) {
+    drop_kept(record.job());  // it stays failed, as with the controller of v1beta2
+  } else {
+    edit(record, followed);
+  }
   record.facts.ask.content = followed.content;
   if (followed.content == content_of(*change.object, as_job->wrapped)) {
     record.facts.ignored.clear();

@@ -357,9 +357,7 @@ void KubernetesCluster::look_at_gangs(Time now) {
   pass_logs(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
-    if (teller_.follows(attempt, state))
-      teller_.tell(attempt, state, pods_of(attempt),
-                   {.is_made = book_.is_made(attempt), .ailment = book_.ailment_of(attempt)});
+    tell_stand(attempt, state);
     if (!state) continue;
     if (!state->adopted_in.empty() && book_.is_made(attempt))
       fosters_->look_after(attempt, state->adopted_in);
@@ -368,6 +366,15 @@ void KubernetesCluster::look_at_gangs(Time now) {
     if (!is_read) unread_.insert(attempt);
     if (is_read) book_.seen(attempt, *state, now);
   }
+}
+
+void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
+                                   const std::optional<GangState>& state) {
+  if (!teller_.follows(attempt, state)) return;
+  teller_.tell(attempt, state, pods_of(attempt),
+               {.is_made = book_.is_made(attempt),
+                .ailment = book_.ailment_of(attempt),
+                .kept_failure = book_.kept_failure_of(attempt)});
 }
 
 /// Of a cluster that is told as one node nobody asks where in it they are.
@@ -482,6 +489,8 @@ void KubernetesCluster::do_commands(Time now) {
       if (auto* wanted = std::get_if<MakeObjects>(&command)) make(wanted->attempt, now);
       if (auto* wanted = std::get_if<RemoveObjects>(&command)) remove(wanted->attempt);
       if (auto* wanted = std::get_if<ConfirmGone>(&command)) confirm(wanted->attempt);
+      if (auto* changed = std::get_if<TellStand>(&command))
+        tell_stand(changed->attempt, state_of(changed->attempt));
     }
   }
 }

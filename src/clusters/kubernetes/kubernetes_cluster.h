@@ -120,6 +120,7 @@ class KubernetesCluster : public ports::Cluster,
   void do_answers();
   void do_wishes(Time now);
   void look_at_gangs(Time now);
+  void tell_stand(const ports::Attempt& attempt, const std::optional<GangState>& state);
   void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places);
   void look_at_nodes(const ports::Attempt& attempt, const std::vector<PodSight>& pods, Time now);
   void pass_logs(Time now);
