@@ -189,7 +189,8 @@ class Mcad(WithHub):
         listed = json.loads(self.muster("aw", "list", "-o", "json"))
         self.assertEqual([(one["name"], one["state"]) for one in listed],
                          [("big", "Pending"), ("small", "Running")])
-        self.assertRegex(self.muster("aw", "explain", f"{self.namespace}/big"), "cpu|CPU")
+        self.assertIn("big is waiting\nwaits   can never start: 0 of 1 pod fit",
+                      self.muster("aw", "explain", f"{self.namespace}/big"))
         self.assertIn("real", self.muster("aw", "explain", "small"))
         self.assertEqual(self.muster("aw", "move", "big", "other"), "big: queue other\n")
         self.wait("it is there", lambda: self.status("big")["muster"]["queue"] == "other")
