@@ -106,6 +106,10 @@ struct Fields<model::ObjectCare> {
             "of one that failed they stay so long; none: as keep_ended says");
     v.field("waits_for_pods", &Care::waits_for_pods,
             "complete objects whose pods run: it ends when these have ended");
+    v.field("ends_with_pods", &Care::ends_with_pods,
+            "it succeeds when all its pods have; what has no end holds it up");
+    v.field("takes_existing", &Care::takes_existing,
+            "objects without pods that are there already count as made");
     v.field("pods_within", &Care::pods_within,
             "taken back when not all pods are there, ready or not, for so long");
     v.field("failed_within", &Care::failed_within,

@@ -232,7 +232,7 @@ care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_nex
        ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
        requeues_failures: true, terminal_exit_codes: [3], retryable_exit_codes: [7, 9],
        keep_failed: 5m, waits_for_pods: true, pods_within: 30s, failed_within: 40s,
-       missing_fails: true, force_after: 10m,
+       ends_with_pods: true, takes_existing: true, missing_fails: true, force_after: 10m,
        leaves: [{resource: nvidia.com/gpu, label: health, value: EVICT}]}
 )");
   EXPECT_EQ(job.command.hub, (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"}));
@@ -253,6 +253,8 @@ care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_nex
                                .waits_for_pods = true,
                                .pods_within = seconds(30),
                                .failed_within = seconds(40),
+                               .ends_with_pods = true,
+                               .takes_existing = true,
                                .missing_fails = true,
                                .force_after = minutes(10),
                                .leaves = {{"nvidia.com/gpu", "health", "EVICT"}}}));

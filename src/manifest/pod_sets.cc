@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -114,8 +116,12 @@ void add_ray(const json::value& object, const Path& to, Found& found) {
     if (kube::flag_at(groups[i], {"suspend"})) continue;
     const std::string name(text_at(groups[i], {"groupName"}));
     const std::int64_t hosts = bounded(integer_at(groups[i], {"numOfHosts"}, 1));
-    const std::int64_t least = bounded(integer_at(groups[i], {"minReplicas"}, 0));
-    const std::int64_t replicas = bounded(integer_at(groups[i], {"replicas"}, least));
+    // KubeRay keeps the wish between the bounds; where those contradict each other the upper holds.
+    const std::int64_t most =
+        bounded(integer_at(groups[i], {"maxReplicas"}, std::numeric_limits<std::int32_t>::max()));
+    const std::int64_t least = std::min(bounded(integer_at(groups[i], {"minReplicas"}, 0)), most);
+    const std::int64_t wanted = bounded(integer_at(groups[i], {"replicas"}, least));
+    const std::int64_t replicas = std::clamp(wanted, least, most);
     found.add(name, replicas * hosts, below({"workerGroupSpecs", i, "template"}));
     if (scales_itself)
       found.make_elastic(name, least * hosts, below({"workerGroupSpecs", i}), hosts);

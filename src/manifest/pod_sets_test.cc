@@ -250,6 +250,19 @@ TEST(PodSets, OfARayClusterThatScalesItselfMayStartWithTheLeast) {
   EXPECT_EQ(gang_of(ray("minReplicas: 0, maxReplicas: 3")), "mainx1/1 500m 0; 0 covered");
 }
 
+TEST(PodSets, OfARayClusterKeepBetweenTheBoundsAsKubeRayDoes) {
+  const auto ray = [](const std::string& bounds) {
+    return gang_of(
+        "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: r}, spec: {headGroupSpec: "
+        "{template: POD}, workerGroupSpecs: [{groupName: g, " +
+        bounds + ", template: POD}]}}");
+  };
+  EXPECT_EQ(ray("replicas: 1, minReplicas: 3, maxReplicas: 9"), ray("replicas: 3"));
+  EXPECT_EQ(ray("replicas: 0, minReplicas: 2"), ray("replicas: 2"));
+  EXPECT_EQ(ray("replicas: 7, minReplicas: 1, maxReplicas: 4"), ray("replicas: 4"));
+  EXPECT_EQ(ray("replicas: 2, minReplicas: 5, maxReplicas: 3"), ray("replicas: 3"));
+}
+
 TEST(PodSets, TheHeadOfARayClusterThatScalesItselfHasItsAutoscalerBesideIt) {
   const auto head = [](const std::string& version, const std::string& more) {
     const auto list = read_objects(list_of(

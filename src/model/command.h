@@ -101,6 +101,11 @@ struct ObjectCare {
   std::optional<Duration> pods_within = {};
   /// Pods that failed are borne so long, then it has failed; none: its objects alone judge.
   std::optional<Duration> failed_within = {};
+  /// It has succeeded only when all its pods have: kinds without an end hold it up, and of a kind
+  /// that says nothing of its end the pods tell it.
+  bool ends_with_pods = false;
+  /// Objects without pods whose names are taken already count as made.
+  bool takes_existing = false;
   bool missing_fails = false;  // somebody deletes one of its objects: it fails, without a requeue
   /// Pods of it that were deleted so long ago are forced away; none: only those of lost nodes are.
   std::optional<Duration> force_after = {};

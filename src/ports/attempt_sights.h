@@ -38,6 +38,7 @@ struct AttemptSight {
   PodCounts pods = {};
   std::string trouble = {};  // why pods do not start; "": nothing is known to be wrong
   Ailment ailment = Ailment::None;
+  std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };
 

@@ -4,6 +4,7 @@ place: the definitions are the originals, from their Go modules.
 
 Usage: appwrapper_takeover_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
+import json
 import sys
 import time
 
@@ -67,6 +68,35 @@ class Definitions(LeftBehind):
         self.assertEqual(len(made["spec"]["components"]), 1)
         self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})))
         self.wait_state("old", "Completed")
+
+
+    def test_one_that_does_not_serve_v1beta1_stops_nothing(self):
+        install_crds()
+        self.begin_hub()
+        self.create(wrapper("runs", job("runs", "sleep")))
+        self.wait_state("runs", "Running")
+        self.wait("its pods run", lambda: len(self.running()) == 2)
+        before = self.running()
+        self.server.terminate()
+        versions = self.get(CRD, "crd")["spec"]["versions"]
+        index = [one["name"] for one in versions].index("v1beta1")
+        self.kubectl("patch", "crd", CRD, "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": f"/spec/versions/{index}/served", "value": False}]))
+        self.server.start()
+        words = "serves no AppWrappers of workload.codeflare.dev/v1beta1"
+        self.wait("it is said", lambda: words in self.server.log())
+        self.muster("aw", "list")
+        self.assertIn(words, self.said)
+        time.sleep(2)
+        jobs = lambda: [one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]]
+        self.assertEqual(jobs(), ["Running"])
+        self.assertEqual(self.running(), before)
+        install_crds()
+        self.wait("it is found again", lambda: "runs" in self.muster("aw", "list"))
+        self.assertNotIn(words, self.said)
+        self.assertEqual(self.running(), before)
+        self.kubectl("delete", "appwrapper", "runs", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
 
 
 class States(LeftBehind):

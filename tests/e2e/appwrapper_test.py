@@ -173,6 +173,32 @@ class Mcad(WithHub):
         self.assertEqual(self.names("jobs"), ["job.batch/small"])
         self.assertIn("Insufficient", self.kubectl("describe", "appwrapper", "big"))
 
+    def test_muster_lists_explains_and_moves_them(self):
+        self.server.close()
+        self.begin_hub(beside="queues: [{name: default}, {name: other}]")
+        self.create(wrapper("small", job("small", "sleep")),
+                    wrapper("big", job("big", "sleep", pods=1, cpu="1000")))
+        self.wait_state("small", "Running")
+        self.wait("big backs off", lambda: self.status("big").get("queuejobstate") == "Backoff")
+        rows = {line.split()[1]: line for line in self.muster("aw", "list").split("\n")[1:] if line}
+        self.assertEqual(sorted(rows), ["big", "small"])
+        self.assertRegex(rows["small"], rf"^{self.namespace} +small +Running +default +real ")
+        self.assertRegex(rows["big"], rf"^{self.namespace} +big +Pending +default .*(cpu|CPU|fit)")
+        self.muster("aw", "list", "-n", "elsewhere")
+        self.assertIn("no AppWrappers", self.said)
+        listed = json.loads(self.muster("aw", "list", "-o", "json"))
+        self.assertEqual([(one["name"], one["state"]) for one in listed],
+                         [("big", "Pending"), ("small", "Running")])
+        self.assertIn("big is waiting\nwaits   can never start: 0 of 1 pod fit",
+                      self.muster("aw", "explain", f"{self.namespace}/big"))
+        self.assertIn("real", self.muster("aw", "explain", "small"))
+        self.assertEqual(self.muster("aw", "move", "big", "other"), "big: queue other\n")
+        self.wait("it is there", lambda: self.status("big")["muster"]["queue"] == "other")
+        self.muster("aw", "explain", "none", code=1)
+        self.assertIn("no AppWrapper none", self.said)
+        self.muster("aw", "move", "big", "nowhere", code=1)
+        self.assertIn("nowhere", self.said)
+
     @alone  # pods of others would be on its nodes when they go
     def test_the_next_runs_when_the_first_is_deleted(self):
         room = {"room": self.namespace}
@@ -318,6 +344,22 @@ class SumsAlone(WithHub):
                          [("PodScheduled", "False")], told)
         self.wait("it is an event too", lambda: "PodsDoNotStart" in self.kubectl(
             "describe", "appwrapper", "homeless"))
+
+
+    def test_what_is_there_already_and_has_no_pods_counts_as_made(self):
+        shared = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"},
+                  "data": {"of": "somebody"}}
+        self.create(shared)
+        uid = self.get("shared", "configmap")["metadata"]["uid"]
+        mine = {**shared, "data": {"of": "me"}}
+        self.create(wrapper("uses", mine, (job("uses"), {"completionstatus": "Complete"})))
+        self.wait_state("uses", "Completed")
+        self.kubectl("delete", "appwrapper", "uses", "--timeout=60s")
+        self.wait("its job is gone", lambda: not self.names("jobs,pods"))
+        left = self.get("shared", "configmap")
+        self.assertEqual((left["metadata"]["uid"], left["data"]), (uid, {"of": "somebody"}))
+        self.create(job("taken", "sleep"), wrapper("clash", job("taken", "sleep")))
+        self.wait_state("clash", "Failed")
 
 
 class Successor(WithHub):
@@ -523,6 +565,34 @@ class Successor(WithHub):
         self.assertIn("exit code 1 is not worth another try", str(self.status("bad")))
         self.wait("only the kept one is there", lambda: self.names("jobs") == ["job.batch/kept"])
 
+    def test_what_failed_is_kept_for_a_while_also_where_pods_run_unless_it_is_suspended(self):
+        self.create(self.annotated("kept", job("bad", "false"), deployment("web"), retryLimit="0",
+                                   deletionOnFailureGracePeriodDuration="1h"))
+        self.wait_phase("kept", "Failed")
+        self.assertEqual(self.condition("kept", "Unhealthy"), ("True", "FailedComponent"))
+        self.assertEqual(self.condition("kept", "DeletingResources"), ("False", "DeletionPaused"))
+        for of in ("QuotaReserved", "ResourcesDeployed"):
+            self.assertEqual(self.condition("kept", of), ("True", "Resuming"))
+        self.assertEqual(self.names("jobs,deployments"), ["deployment.apps/web", "job.batch/bad"])
+        job_id = self.status("kept")["muster"]["job"]
+        self.assertEqual(self.server.job(job_id)["state"], "Running", "its pods take room")
+        self.kubectl("patch", "appwrapper", "kept", "--type=merge", "-p",
+                     '{"spec": {"suspend": true}}')
+        self.wait("nothing is left", lambda: not self.names("jobs,deployments,pods"))
+        self.wait("that is said", lambda: self.condition("kept", "ResourcesDeployed") == (
+            "False", "Failed"))
+        self.assertEqual(self.status("kept")["phase"], "Failed")
+        self.assertEqual(self.server.job(job_id)["state"], "Failed")
+
+    def test_a_job_that_is_done_does_not_end_the_deployment_beside_it(self):
+        self.create(components("both", job("part"), deployment("web")))
+        self.wait("the Job is complete", lambda: "Complete" in str(
+            self.get("part", "job")["status"]) if self.names("jobs") else False)
+        self.wait("its pods are ready", lambda: self.condition("both", "PodsReady") == (
+            "True", "SufficientPodsReady"))
+        time.sleep(2)
+        self.assertEqual(self.status("both")["phase"], "Running")
+
     def test_one_that_succeeded_goes_when_its_time_to_live_is_over(self):
         self.create(self.annotated("brief", job("brief"), successTTLDuration="3s"),
                     components("long", job("long")))
@@ -552,20 +622,27 @@ class Successor(WithHub):
                         "customresourcedefinitions/localqueues.kueue.x-k8s.io")
         self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd",
                      "localqueues.kueue.x-k8s.io")
-        self.server.terminate()
-        self.server.start()
-        theirs = components("theirs", job("theirs"))
-        theirs["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
-        self.create(theirs, components("ours", job("ours")))
-        self.wait_phase("ours", "Succeeded")
-        self.assertEqual(self.status("theirs"), {})
-        self.assertEqual(self.names("jobs"), ["job.batch/ours"])
+        time.sleep(10)  # it is looked for so often
+        made = []
+        for suffix in ("", "2"):
+            theirs = components(f"theirs{suffix}", job(f"theirs{suffix}"))
+            theirs["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+            self.create(theirs, components(f"ours{suffix}", job(f"ours{suffix}")))
+            self.wait_phase(f"ours{suffix}", "Succeeded")
+            self.assertEqual(self.status(f"theirs{suffix}"), {})
+            made.append(f"job.batch/ours{suffix}")
+            self.assertEqual(self.names("jobs"), made)
+            self.server.terminate()
+            self.server.start()
 
     def test_one_that_others_manage_is_left_alone(self):
         self.create(components("theirs", job("theirs", "true"), managedBy="example.com/other"))
         time.sleep(2)
         self.assertEqual(self.status("theirs"), {})
         self.assertEqual(self.names("jobs"), [])
+        self.create(components("upstream", job("upstream"),
+                               managedBy="workload.codeflare.dev/appwrapper-controller"))
+        self.wait_phase("upstream", "Succeeded")
 
 
 class LeftBehind(WithHub):
@@ -671,6 +748,29 @@ class TakenOver(LeftBehind):
         before = self.leave_running(wrapper("web", web), web, **self.dispatched())
         self.begin_hub()
         self.check_taken_over("web", before)
+
+    def test_pods_that_replace_others_after_a_takeover_belong_to_it_too(self):
+        made = components("web", deployment("web"))
+        made["metadata"]["annotations"] = {
+            "workload.codeflare.dev.appwrapper/admissionGracePeriodDuration": "15s"}
+        self.leave_running(made, deployment("web"), phase="Running")
+        self.begin_hub()
+        for _ in range(2):  # also after a restart
+            self.wait("all are its own", lambda: self.are_its_own(2))
+            self.kubectl("delete", "pod", self.pods()[0]["metadata"]["name"])
+            self.wait("so is what replaces it", lambda: self.are_its_own(2))
+            kept = self.running()
+            time.sleep(17)
+            self.assertEqual(self.running(), kept)
+            status = self.status("web")
+            self.assertEqual((status["phase"], status.get("resettingCount")), ("Running", None))
+            self.server.terminate()
+            self.server.start()
+
+    def are_its_own(self, count):
+        pods = [pod["metadata"] for pod in self.pods() if pod["status"].get("phase") == "Running"
+                and "deletionTimestamp" not in pod["metadata"]]
+        return len(pods) == count and all("muster.dev/job" in pod["labels"] for pod in pods)
 
     def test_one_whose_items_are_gone_makes_them_again(self):
         self.leave(wrapper("lost", (job("lost"), {"completionstatus": "Complete"})),

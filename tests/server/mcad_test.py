@@ -84,6 +84,22 @@ class Mcad(unittest.TestCase):
                                   QUOTA_ENABLED="false")
         self.assertEqual(self.quota(server), "true")
 
+    def test_the_command_line_of_its_chart(self):
+        server = self.make_server("--v", "4", "--logtostderr", "--quotaEnabled")
+        self.assertEqual(self.quota(server), "true")
+        for flag in ("--v", "--logtostderr"):
+            self.assertIn(f"no effect: {flag}: Muster writes its own log", server.log())
+
+    def test_its_switches_are_those_of_go(self):
+        server = self.make_server("--dynamicpriority=false", "--quotaEnabled=false",
+                                  "--stderrthreshold=INFO", QUOTA_ENABLED="true")
+        self.assertEqual(self.quota(server), "false")
+        server = self.make_server("--preemption", "--dispatcher=false")
+        server.start()
+        self.assertNotIn("evictions_per_round: 0", server.api("GET", "/config")[1]["yaml"])
+        self.assertIn("'sometimes' is neither true nor false",
+                      self.refusal(self.make_server("--preemption=sometimes")))
+
     def test_what_is_wrong_with_it_is_said(self):
         server = self.make_server()
         path = self.write(server, "cm.yaml", CONFIG_MAP.format(quota="maybe"))

@@ -148,21 +148,46 @@ void note_what_has_no_effect(const McadFlags& flags, const Variable& variable,
   note(flags.quota_url, "QUOTA_REST_URL", "MCAD does not read it either");
   note(flags.reservation_timeout, "DISPATCH_RESOURCE_RESERVATION_TIMEOUT",
        "MCAD does not read it either");
+  for (const auto& [name, value] : flags.klog) {
+    if (!value.empty()) notes.push_back(name + ": Muster writes its own log");
+  }
+}
+
+/// A switch of Go: alone it is true, `--x=false` is false. `--x false` is taken as well.
+CLI::Option* add_switch(CLI::App& serve, const std::string& name, std::string& value,
+                        const std::string& help) {
+  return cli::add_option(serve, name, value, help)->expected(0, 1)->default_str("true");
+}
+
+/// What klog takes, which every controller has: files and charts of MCAD set some of them. They are
+/// not in the help, as they do nothing.
+void add_klog_flags(CLI::App& serve, McadFlags& flags) {
+  for (const char* name : {"--logtostderr", "--alsologtostderr", "--skip_headers",
+                           "--skip_log_headers", "--add_dir_header", "--one_output"})
+    add_switch(serve, name, flags.klog[name], "no effect")->group("");
+  for (const char* name : {"--v", "--vmodule", "--stderrthreshold", "--log_dir", "--log_file",
+                           "--log_file_max_size", "--log_backtrace_at"})
+    cli::add_option(serve, name, flags.klog[name], "no effect")->group("");
 }
 
 }  // namespace
 
 std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
   auto flags = std::make_shared<McadFlags>();
+  const char* group = "With --profile mcad, as MCAD has them";
   const auto add = [&](const char* name, std::string McadFlags::* value, const char* help) {
-    cli::add_option(serve, name, (*flags).*value, help)
-        ->group("With --profile mcad, as MCAD has them");
+    cli::add_option(serve, name, (*flags).*value, help)->group(group);
+  };
+  const auto add_bool = [&](const char* name, std::string McadFlags::* value, const char* help) {
+    add_switch(serve, name, (*flags).*value, help)->group(group);
   };
   add("--kubeconfig", &McadFlags::kubeconfig, "the hub; none: KUBECONFIG, or the cluster around");
-  add("--quotaEnabled", &McadFlags::quota_enabled, "true: QuotaSubtrees count (QUOTA_ENABLED)");
-  add("--preemption", &McadFlags::preemption,
-      "true: jobs of lower priority may be evicted (PREEMPTION)");
-  add("--dispatcher", &McadFlags::dispatcher, "true: dispatch to --agentconfigs (DISPATCHER_MODE)");
+  add_bool("--quotaEnabled", &McadFlags::quota_enabled,
+           "true: QuotaSubtrees count (QUOTA_ENABLED)");
+  add_bool("--preemption", &McadFlags::preemption,
+           "true: jobs of lower priority may be evicted (PREEMPTION)");
+  add_bool("--dispatcher", &McadFlags::dispatcher,
+           "true: dispatch to --agentconfigs (DISPATCHER_MODE)");
   add("--agentconfigs", &McadFlags::agent_configs,
       "kubeconfigs of clusters to dispatch to, FILE:uncordon,... (DISPATCHER_AGENT_CONFIGS)");
   add("--healthProbeListenAddr", &McadFlags::health_address,
@@ -171,12 +196,13 @@ std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
       "MCAD's ConfigMap: the folder where it is mounted, or its manifest; the environment goes "
       "before it");
   add("--master", &McadFlags::master, "no effect: the kubeconfig says it");
-  add("--dynamicpriority", &McadFlags::dynamic_priority, "no effect");
+  add_bool("--dynamicpriority", &McadFlags::dynamic_priority, "no effect");
   add("--backofftime", &McadFlags::back_off_time, "no effect: nothing waits for a time");
   add("--headoflineholdingtime", &McadFlags::head_of_line_holding_time, "no effect");
   add("--quotaURL", &McadFlags::quota_url, "no effect");
   add("--secure-port", &McadFlags::secure_port, "no effect");
   add("--dispatchResourceReservationTimeout", &McadFlags::reservation_timeout, "no effect");
+  add_klog_flags(serve, *flags);
   return flags;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
@@ -32,6 +34,7 @@ struct McadFlags {
   std::string quota_url;
   std::string secure_port;
   std::string reservation_timeout;
+  std::map<std::string, std::string> klog;  // those of its log, which its chart gives it
 };
 
 /// To `serve`, in a group of their own.

@@ -49,6 +49,7 @@ struct WrapperAsk {
   std::uint64_t content = 0;               // of what its job was made: see editions.h; 0: not known
   std::vector<std::string> warnings = {};  // what it says and does not get
   Duration success_ttl{0};                 // v1beta2: deleted so long after it succeeded; 0: never
+  Duration failed_ttl{0};                  // v1beta2: what it wraps is kept so long after a failure
   friend bool operator==(const WrapperAsk&, const WrapperAsk&) = default;
 };
 
@@ -65,6 +66,8 @@ struct WrapperFacts {
 
   /// Something was seen of the job's newest attempt.
   bool is_seen() const { return row && row->attempt > 0 && sight.attempt.number == row->attempt; }
+  /// It failed for good, and what the newest attempt made is still there.
+  bool is_kept_failure() const { return is_seen() && !sight.kept_failure.empty(); }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {
     return (is_seen() && sight.is_made) || (row && row->started != Time::never());

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/install.h"
+#include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "base/hash.h"
 #include "kube/json.h"
@@ -267,15 +269,14 @@ void AppWrapperHub::begin() {
       return answer_after(try_again, [this] { begin(); });
     }
   }
-  kube::ApiRequest kueue;
-  kueue.path = "/apis/kueue.x-k8s.io";
-  const auto found = client_->send(kueue);
+  const auto found = client_->send(kueue_request());
   if (!found && !found.error().is_not_found()) {  // not known: it might be there
     parts_->say(
         fmt::format("AppWrappers of cluster {}: {}", options_.cluster, found.error().message));
     return answer_after(try_again, [this] { begin(); });
   }
   has_kueue_ = found.ok();
+  kueue_asked_ = parts_->clock();
   if (options_.asks_creators) {
     const auto since = creators_checked_since(*client_);
     if (!since) {
@@ -312,12 +313,30 @@ void AppWrapperHub::watch() {
       // After what was listed is taken in.
       answer([this, group] { answer([this, group] { cancel_strays(group); }); });
     };
-    on.on_failure = [this](const std::string& why) {
+    on.on_missing = [this, group] { answer([this, group] { miss(group); }); };
+    on.on_failure = [this, group](const std::string& why) {
+      if (why.empty() && group == WrapperGroup::Workload) answer([this] { unserved_.clear(); });
       const std::string said = why.empty() ? "reached again" : why;
       parts_->say(fmt::format("AppWrappers of cluster {}: {}", options_.cluster, said));
     };
     watches_.push_back(std::make_unique<WrapperWatch>(*client_, group, options_.ns, std::move(on)));
   }
+}
+
+/// Most hubs do not have the old group, and what is left of it goes. Of the other one its jobs stay
+/// as they are: a definition of v1beta2 alone hides AppWrappers that are there.
+void AppWrapperHub::miss(WrapperGroup group) {
+  if (group == WrapperGroup::McadIbm) {
+    if (!std::exchange(misses_old_group_, true)) cancel_strays(group);
+    return;
+  }
+  if (!unserved_.empty()) return;
+  unserved_ = fmt::format(
+      "cluster {} serves no AppWrappers of workload.codeflare.dev/v1beta1, so none are taken and "
+      "their jobs stay as they are; `muster aw install` puts the definition there, or extends the "
+      "one that is",
+      options_.cluster);
+  parts_->say(unserved_);
 }
 
 std::string AppWrapperHub::prefix_of(WrapperGroup group) const {

@@ -94,6 +94,7 @@ struct WrapperFilter {
 struct WrapperPage {
   std::vector<WrapperRow> rows = {};
   bool has_more = false;
+  std::string warning = {};  // why there may be others; ""
 };
 
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
@@ -164,6 +165,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ask_identity();
   void begin();
   void watch();
+  void miss(WrapperGroup group);
   void quota_changed();
   std::string prefix_of(WrapperGroup group) const;
   std::string job_of(const WrapperChange& change) const;
@@ -175,6 +177,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
+  bool has_kept_failure(const Record& record, const boost::json::object& status) const;
+  /// It has Kueue's label, and Kueue may have been installed since.
+  void ask_for_kueue(Record& record, const WrapperChange& change);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
   /// Its job is to be another one, if it can.
@@ -201,6 +206,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void edit(const Record& record, const WrapperAsk& followed);
   void request(const std::string& job, const std::string& verb,
                std::vector<model::EventBody> events);
+  void drop_kept(const std::string& job);
   void cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);
   void refuse(Record& record, const std::string& why);
@@ -239,7 +245,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
   std::unique_ptr<WrapperEvents> events_told_;
+  std::string unserved_;  // the hub does not serve AppWrappers: in a sentence
+  bool misses_old_group_ = false;
   bool has_kueue_ = false;  // it is installed, and manages what has its label
+  Time kueue_asked_{0};     // when that was asked last
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs
   Records records_;

@@ -25,6 +25,7 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
                       [](const Record* a, const Record* b) { return a->key < b->key; });
     WrapperPage page;
     page.has_more = count < found.size();
+    page.warning = unserved_;
     for (std::size_t i = 0; i < count; ++i) page.rows.push_back(row_of(*found[i]));
     then(page);
   });
@@ -62,6 +63,7 @@ WrapperRow AppWrapperHub::row_of(const Record& record) const {
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
+  if (record.facts.is_kept_failure()) row.reason = record.facts.sight.kept_failure;
   if (record.facts.is_tried_again()) row.reason = job.reason;
   if (record.facts.wait) row.reason = why_it_waits(record.facts);
   return row;

@@ -168,6 +168,17 @@ void AppWrapperHub::edit(const Record& record, const WrapperAsk& followed) {
   if (!wanted.empty()) request(record.job(), "edit", std::move(wanted));
 }
 
+/// What is left of one that failed. Its cluster says when it is gone.
+void AppWrapperHub::drop_kept(const std::string& job) {
+  const auto at = records_.find(job);
+  if (at == records_.end() || at->second.is_gone || !at->second.facts.is_kept_failure()) return;
+  const Record& record = at->second;
+  parts_->objects.remove(record.facts.sight.cluster, record.key.ns, job, [this, job](bool is_gone) {
+    if (is_gone) return;
+    answer([this, job] { answer_after(try_again, [this, job] { drop_kept(job); }); });
+  });
+}
+
 void AppWrapperHub::cancel(const std::string& job) {
   const auto at = records_.find(job);
   const bool is_open =

@@ -1,10 +1,13 @@
 // AppWrappers that come, change and go: what AppWrapperHub makes of the objects it watches.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/hub.h"
+#include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "api/appwrapper/status_v1beta1.h"
 #include "api/appwrapper/status_v1beta2.h"
@@ -18,8 +21,15 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view our_name = "muster.dev/muster";  // in spec.managedBy
-constexpr std::string_view kueue_label = "kueue.x-k8s.io/queue-name";
+/// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
+constexpr std::string_view our_names[] = {"muster.dev/muster",
+                                          "workload.codeflare.dev/appwrapper-controller"};
+constexpr Duration kueue_pause = seconds(10);  // between two questions whether Kueue is there
+
+bool is_managed_by_others(const json::value& object) {
+  const std::string_view name = kube::text_at(object, {"spec", "managedBy"});
+  return !name.empty() && std::ranges::find(our_names, name) == std::end(our_names);
+}
 
 json::object status_of(const json::value& object) {
   const json::value* status = kube::find(object, {"status"});
@@ -49,6 +59,7 @@ WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapp
   ask.warnings = wrapped.warnings;
   if (wrapper.dialect != work::Dialect::V1beta2) return ask;
   ask.success_ttl = wrapper.grace.success_ttl;
+  ask.failed_ttl = wrapper.grace.deletion_on_failure;
   for (const work::WrappedItem& item : wrapper.items) {
     WrapperComponent& one = ask.components.emplace_back();
     one.name = kube::name_of(item.object);
@@ -107,19 +118,24 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   }
 }
 
+/// It failed, and its job goes on while what it made is kept.
+bool AppWrapperHub::has_kept_failure(const Record& record, const json::object& status) const {
+  return record.is_v1beta2 && is_deletion_paused_v1beta2(status) &&
+         parts_->store.job(record.job()).ok();
+}
+
 void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time now) {
   const json::value& object = *change.object;
   record.is_v1beta2 = work::dialect_of(object) == work::Dialect::V1beta2;
   record.facts.is_mcad = options_.wrap.is_mcad;
-  const std::string_view managed_by = kube::text_at(object, {"spec", "managedBy"});
-  const bool is_of_kueue =
-      has_kueue_ && kube::find(object, {"metadata", "labels", kueue_label}) != nullptr;
-  record.is_foreign = is_of_kueue || (!managed_by.empty() && managed_by != our_name);
+  if (is_labelled_for_kueue(object) && !has_kueue_ && now - kueue_asked_ >= kueue_pause)
+    return ask_for_kueue(record, change);
+  record.is_foreign = (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
   if (record.is_foreign) return;
   const json::object status = status_of(object);
   // What was only refused is read again: it may have been changed, or may be allowed by now.
   record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
-                    !is_refused(status);
+                    !is_refused(status) && !has_kept_failure(record, status);
   auto as_job = read(object, wrap_options());
   if (as_job) {
     record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
@@ -168,6 +184,33 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   }
 }
 
+void AppWrapperHub::ask_for_kueue(Record& record, const WrapperChange& change) {
+  record.is_submitting = true;
+  client_->send_later(kueue_request(), [this, change](const kube::Reply<json::value>& found) {
+    const bool is_there = found.ok();
+    const bool is_known = is_there || found.error().is_not_found();
+    answer([this, change, is_there, is_known] {
+      if (is_there && !has_kueue_) {
+        has_kueue_ = true;
+        parts_->say(
+            fmt::format("cluster {} has Kueue now: AppWrappers with its label are left to it, but "
+                        "for those that were taken before",
+                        options_.cluster));
+      }
+      const Time now = parts_->clock();
+      if (is_known) kueue_asked_ = now;
+      const auto at = records_.find(job_of(change));
+      if (at == records_.end()) return;
+      Record& asked = at->second;
+      asked.is_submitting = false;
+      if (asked.is_gone) return forget(at);
+      if (!is_known) return take_again(asked, change);
+      const auto later = missed_.extract(asked.job());
+      take_over(asked, later ? later.mapped() : change, now);
+    });
+  });
+}
+
 /// It is deleted when its time to live is over.
 void AppWrapperHub::expire(const Record& record, Time succeeded) {
   const Duration ttl = record.facts.ask.success_ttl;
@@ -210,7 +253,11 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   }
   const WrapperAsk followed =
       std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
-  edit(record, followed);
+  if (record.facts.is_kept_failure() && record.facts.ask.is_held) {
+    drop_kept(record.job());  // it stays failed, as with the controller of v1beta2
+  } else {
+    edit(record, followed);
+  }
   record.facts.ask.content = followed.content;
   if (followed.content == content_of(*change.object, as_job->wrapped)) {
     record.facts.ignored.clear();

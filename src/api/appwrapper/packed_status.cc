@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 30> phrases = {
     R"("reason":"AppWrapperRunnable"},)",
     R"({"type":"QuotaReserved","status":")",
     R"({"type":"ResourcesDeployed","status":")",
-    R"(False","reason":"Suspended","message":"Suspend is true)",
+    R"(False","reason":"Suspended","message":"It waits in its queue)",
     R"("controllerfirsttimestamp":")",
     R"(,"filterignore":true,"state":"Pending","queuejobstate":"Backoff","canrun":false,)"
     R"("sender":"before [backoff] - Rejoining")",

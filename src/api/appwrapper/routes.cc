@@ -111,6 +111,7 @@ void list(AppWrapperHub* hub, const CallPtr& call) {
     for (const WrapperRow& row : page.rows) all.push_back(json_of(row));
     json::object made{{"appwrappers", std::move(all)}};
     if (page.has_more) made["next"] = cursor_of(page.rows.back().key);
+    if (!page.warning.empty()) made["warnings"] = json::array{json::string(page.warning)};
     call->answer(200, json::serialize(made));
   });
 }

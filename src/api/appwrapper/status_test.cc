@@ -509,6 +509,44 @@ TEST(StatusV1beta2, OneThatIsSuspendedWhileItRunsGoesThroughSuspending) {
   EXPECT_FALSE(story.status.contains("resettingCount"));
 }
 
+TEST(StatusV1beta2, OneThatWaitsDoesNotSayThatItIsSuspended) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.waits();
+  story.write();
+  EXPECT_EQ(message(story.status, "QuotaReserved", "Suspended"), "It waits in its queue");
+  story.facts.ask.is_held = true;
+  story.facts.row->state = JobState::Held;
+  story.write();
+  EXPECT_EQ(message(story.status, "QuotaReserved", "Suspended"), "Suspend is true");
+  EXPECT_EQ(message(story.status, "ResourcesDeployed", "Suspended"), "Suspend is true");
+}
+
+TEST(StatusV1beta2, OneThatFailedAndKeepsItsResourcesSaysThatTheirDeletionIsPaused) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.facts.ask.failed_ttl = minutes(1);
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.sight.ailment = ports::Ailment::FailedPods;
+  story.facts.sight.kept_failure = "1 of its pods failed";
+  EXPECT_EQ(text(story.write(), "phase"), "Failed") << "though its job counts while pods run";
+  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionPaused");
+  EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "1 of its pods failed");
+  story.facts.row->state = JobState::Failed;
+  story.facts.row->reason = "1 of its pods failed";
+  story.write();
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming") << "until they are gone";
+  story.facts.sight.kept_failure.clear();
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+  EXPECT_EQ(condition(story.status, "QuotaReserved"), "False Failed");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Failed");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+}
+
 TEST(StatusV1beta2, SuspendTrumpsAReset) {
   Story story;
   story.is_v1beta2 = true;

@@ -69,6 +69,11 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (facts.is_deleting) return Phase::Terminating;
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
+  if (facts.is_kept_failure() && facts.row->state != JobState::Stopping) return Phase::Failed;
+  const bool is_out =
+      facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
+  // After a restart what was written is the best there is.
+  if (is_out && !facts.is_seen() && is_deletion_paused_v1beta2(before)) return Phase::Failed;
   switch (facts.row->state) {
     case JobState::Held:
       return Phase::Suspended;
@@ -143,6 +148,13 @@ class Writer {
       conditions_.push_back(std::move(condition));
     }
   }
+  /// Where the message says more than the reason.
+  void say_all(std::string_view type, const Said& said) {
+    say(type, said);
+    for (json::value& one : conditions_) {
+      if (text_at(one, {"type"}) == type) one.as_object()["message"] = said.message;
+    }
+  }
   /// As its own controller does: what is not true any more gets a reason, what never was does not.
   void clear(std::string_view type, std::string_view reason) {
     if (is_true(type)) say(type, {false, reason, ""});
@@ -151,6 +163,11 @@ class Writer {
     return std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
       return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
     });
+  }
+  /// It failed, and what it wraps is there nevertheless.
+  bool is_kept(Phase phase) const {
+    return phase == Phase::Failed && facts_.row &&
+           (facts_.is_kept_failure() || model::is_active(facts_.row->state));
   }
   bool has(std::string_view type) const {
     return std::any_of(conditions_.begin(), conditions_.end(),
@@ -167,7 +184,8 @@ class Writer {
   }
 
   void put_components(Phase phase) {
-    const bool are_deployed = phase == Phase::Running || phase == Phase::Succeeded;
+    const bool are_deployed =
+        phase == Phase::Running || phase == Phase::Succeeded || is_kept(phase);
     json::array made;
     for (const WrapperComponent& one : facts_.ask.components) {
       json::object entry{{"name", json::string(one.name)},
@@ -204,8 +222,8 @@ class Writer {
         // What was deployed is deleted by now, however quickly that went.
         if (is_true("ResourcesDeployed") || is_true("DeletingResources"))
           say("DeletingResources", {false, "DeletionComplete", ""});
-        say("QuotaReserved", {false, "Suspended", "Suspend is true"});
-        return say("ResourcesDeployed", {false, "Suspended", "Suspend is true"});
+        say_all("QuotaReserved", {false, "Suspended", why_suspended()});
+        return say_all("ResourcesDeployed", {false, "Suspended", why_suspended()});
       case Phase::Resuming:
       case Phase::Running:
         say("QuotaReserved", {true, "Resuming", "Suspend is false"});
@@ -220,6 +238,13 @@ class Writer {
         say("QuotaReserved", {false, "Succeeded", "All pods succeeded"});
         return say("ResourcesDeployed", {true, "Succeeded", "All pods succeeded"});
       case Phase::Failed:
+        if (is_kept(phase))
+          return say("DeletingResources",
+                     {false, "DeletionPaused",
+                      fmt::format("workload.codeflare.dev.appwrapper/"
+                                  "deletionOnFailureGracePeriodDuration has value {}",
+                                  to_text(facts_.ask.failed_ttl))});
+        if (has("DeletingResources")) say("DeletingResources", {false, "DeletionComplete", ""});
         say("QuotaReserved", {false, "Failed", failure()});
         return say("ResourcesDeployed", {false, "Failed", failure()});
       case Phase::Terminating:
@@ -231,6 +256,7 @@ class Writer {
 
   void put_pods(Phase phase) {
     if (phase == Phase::Suspending) return;  // as long as pods are there nothing is said of them
+    if (is_kept(phase)) return;              // they are as they are
     if (phase == Phase::Suspended) return clear("PodsReady", "Suspended");
     if (phase != Phase::Running) {
       if (has("PodsReady") && phase != Phase::Succeeded)
@@ -278,13 +304,14 @@ class Writer {
     if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
     if (phase != Phase::Failed && phase != Phase::Resetting) return;
     const std::string_view reason = reason_of_ailment();
-    if (!reason.empty()) return say("Unhealthy", {true, reason, facts_.row->reason});
+    const std::string why = failure();
+    if (!reason.empty()) return say("Unhealthy", {true, reason, why});
     if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
     const std::string_view what = !facts_.is_made() ? "CreateFailed"
                                   : is_start        ? "InsufficientPodsReady"
                                                     : "FoundFailedPods";
-    say("Unhealthy", {true, what, facts_.row->reason});
+    say("Unhealthy", {true, what, why});
   }
 
   /// "": it is not known.
@@ -316,12 +343,17 @@ class Writer {
     say("Waiting", {waits, words.reason, words.message});
   }
 
+  std::string why_suspended() const {
+    const bool is_held = facts_.ask.is_held || (facts_.row && facts_.row->state == JobState::Held);
+    return is_held ? "Suspend is true" : "It waits in its queue";
+  }
   std::string why_stopped() const {
     if (facts_.row->why == EndWhy::Held) return "Suspend is true";
     return fmt::format("The job is being stopped: {}", model::to_text(facts_.row->why));
   }
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
+    if (facts_.is_kept_failure()) return facts_.sight.kept_failure;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }
@@ -358,6 +390,15 @@ bool is_stopping_v1beta2(const json::object& status) {
   if (phase == nullptr || !phase->is_string()) return false;
   const std::string_view text = phase->get_string();
   return text == "Suspending" || text == "Resetting";
+}
+
+bool is_deletion_paused_v1beta2(const json::object& status) {
+  const json::value whole(status);
+  const json::array& all = kube::items_at(whole, {"conditions"});
+  return std::any_of(all.begin(), all.end(), [](const json::value& one) {
+    return text_at(one, {"type"}) == "DeletingResources" &&
+           text_at(one, {"reason"}) == "DeletionPaused";
+  });
 }
 
 bool is_final_v1beta2(const json::object& status) {

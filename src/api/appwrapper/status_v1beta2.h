@@ -15,10 +15,12 @@ boost::json::object status_v1beta2(const boost::json::object& before, const Wrap
 
 /// Succeeded, or Failed for good.
 bool is_final_v1beta2(const boost::json::object& status);
-/// Its controller has made what it wraps, or is about to.
+/// It failed, and what it wraps is kept for a while.
+bool is_deletion_paused_v1beta2(const boost::json::object& status);
 /// `phase` as these facts alone tell it; "": they do not.
 std::string_view known_phase(const WrapperFacts& facts);
 
+/// Its controller has made what it wraps, or is about to.
 bool is_deployed_v1beta2(const boost::json::object& status);
 /// What was deployed is being removed.
 bool is_stopping_v1beta2(const boost::json::object& status);

@@ -48,8 +48,8 @@ class WrapperWatch::Sink final : public kube::ObjectSink {
     tell_synced();
   }
   void failed(const kube::ApiError& error, int) override {
-    // Without its CRD there are none. Should it come, it is found.
-    if (error.is_not_found()) return tell_synced();
+    // Its definition is not there, or does not serve the version. Should it come, it is found.
+    if (error.is_not_found()) return on_.on_missing();
     on_.on_failure(error.message);
   }
   void recovered() override { on_.on_failure(""); }

@@ -1,7 +1,7 @@
 // One watch on AppWrappers: what appears, changes and goes, told as it comes. Nothing is kept but
 // which ones are there.
 //
-// Threads: on_change and on_synced are called on the client's I/O thread and must only queue.
+// Threads: all handlers are called on the client's I/O thread and must only queue.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -37,7 +37,8 @@ class WrapperWatch {
  public:
   struct Handlers {
     std::function<void(WrapperChange)> on_change;
-    std::function<void()> on_synced;  // all there was is told, or there is no such resource
+    std::function<void()> on_synced;   // all there was is told; once
+    std::function<void()> on_missing;  // there is no such resource; as often as it is looked for
     std::function<void(const std::string&)> on_failure;  // "" when it is over
   };
   /// The client must outlive it.

@@ -15,6 +15,11 @@ model::Gone gone(const ports::Attempt& attempt) { return {attempt.job, attempt.n
 constexpr int cannot_run = 126;  // as a shell says it
 constexpr Duration cache_lag = seconds(5);
 
+/// Objects of one that failed for good stay for a while, to look into.
+bool keeps_failed(const model::ObjectCare& care) {
+  return care.keep_failed && care.keep_failed->ms > 0;
+}
+
 }  // namespace
 
 void AttemptBook::create(const ports::Attempt& attempt, Time now) {
@@ -39,6 +44,7 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
       entry.outcome = gone(attempt);  // deleted once all is made: nothing comes after the delete
       return;
     case Stage::Made:
+    case Stage::Failing:
       return finish(attempt, entry, gone(attempt));
     case Stage::Removing:
     case Stage::Confirming:
@@ -150,8 +156,10 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
       state.phase == GangPhase::Absent) {  // they went with their owner, or somebody deleted them
     entry.stage = Stage::Over;
     entry.at = now;
+    commands_.emplace_back(TellStand{attempt});
     return;
   }
+  if (entry.stage == Stage::Failing) return seen_failing(attempt, entry, state);
   if (entry.stage != Stage::Made) return;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
     if (state.is_ended && !entry.is_guess) end(attempt, entry, now);
@@ -173,9 +181,10 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
                     lost(attempt, entry, "its objects were deleted by somebody else", now));
     case GangPhase::Partial:
       if (!was_whole) return;
-      return finish(
+      return conclude(
           attempt, entry,
-          lost(attempt, entry, state.reason + "; the others were deleted by somebody else", now));
+          lost(attempt, entry, state.reason + "; the others were deleted by somebody else", now),
+          now);
     case GangPhase::Starting:
     case GangPhase::Withdrawn:
       return;
@@ -186,9 +195,10 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
       return judge(attempt, entry, state, now);
     case GangPhase::Disrupted:
       if (entry.was_leaving) return finish(attempt, entry, taken_back_before(attempt, entry, now));
-      return finish(attempt, entry,
-                    state.is_missing ? lost(attempt, entry, state.reason, now)
-                                     : start_failed(attempt, entry, state.reason, now));
+      return conclude(attempt, entry,
+                      state.is_missing ? lost(attempt, entry, state.reason, now)
+                                       : start_failed(attempt, entry, state.reason, now),
+                      now);
   }
 }
 
@@ -317,7 +327,7 @@ void AttemptBook::pass(Time now) {
 
 void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now) {
   if (entry.stage == Stage::Made && entry.verdict) {
-    finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
+    conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
            entry.was_leaving
@@ -326,12 +336,13 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   } else if (entry.stage == Stage::Made && now >= entry.fails_at) {
     entry.ailment = ports::Ailment::FailedPods;
     entry.verdict = entry.failure;
-    finish(attempt, entry, outcome_of_verdict(attempt, entry, now));
+    conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made) {
-    finish(attempt, entry, taken_back(attempt, entry, now));
+    conclude(attempt, entry, taken_back(attempt, entry, now), now);
   } else {
     // Of Over: a create that was on its way when all was gone has arrived after all.
     // Of Confirming: deleting again costs nothing, and meets what came up in between.
+    // Of Ended and Failing: it was kept for long enough.
     entry.is_back = false;
     entry.stage = Stage::Removing;
     commands_.emplace_back(RemoveObjects{attempt});
@@ -356,6 +367,8 @@ Time AttemptBook::due_of(const Entry& entry) const {
     }
     case Stage::Ended:
       return stays(entry) ? Time::never() : entry.at;
+    case Stage::Failing:
+      return entry.at;
     case Stage::Confirming:
       return entry.is_asking ? Time::never() : entry.at;
     case Stage::Over:
@@ -371,6 +384,7 @@ void AttemptBook::count(Entries::iterator at, bool is_forgotten) {
   const ports::Attempt& attempt = at->first;
   Entry& entry = at->second;
   const bool is_at_rest = entry.is_said || entry.stage == Stage::Over ||
+                          entry.stage == Stage::Failing ||
                           (entry.stage == Stage::Made && entry.has_started && !entry.verdict);
   const bool is_open = !is_at_rest && !is_forgotten;
   if (std::exchange(entry.is_open, is_open)) --open_;
@@ -403,7 +417,20 @@ std::set<ports::Attempt> AttemptBook::alive() const {
 bool AttemptBook::is_made(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   return at != entries_.end() &&
-         (at->second.stage == Stage::Made || at->second.stage == Stage::Ended);
+         (at->second.stage == Stage::Made || at->second.stage == Stage::Ended ||
+          at->second.stage == Stage::Failing);
+}
+
+std::string AttemptBook::kept_failure_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return "";
+  const Entry& entry = at->second;
+  const bool is_kept =
+      entry.stage == Stage::Failing || (entry.stage == Stage::Ended && entry.verdict &&
+                                        !entry.verdict->success && keeps_failed(entry.care.care));
+  if (!is_kept) return "";
+  const std::string& why = std::get<model::Finished>(*entry.outcome).reason;
+  return why.empty() ? "failed" : why;
 }
 
 ports::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
@@ -426,7 +453,7 @@ bool AttemptBook::will_delete(const ports::Attempt& attempt) const {
 /// Whoever asks again for what is known hears how it stands.
 void AttemptBook::say_again(const ports::Attempt& attempt, const Entry& entry) {
   if (entry.is_said) return say(*entry.outcome);
-  if (entry.stage == Stage::Made && entry.has_started) {
+  if ((entry.stage == Stage::Made || entry.stage == Stage::Failing) && entry.has_started) {
     say(model::Started{attempt.job, attempt.number});
   }
 }
@@ -476,6 +503,32 @@ void AttemptBook::end(const ports::Attempt& attempt, Entry& entry, Time now) {
   entry.at =
       now + (has_failed ? entry.care.care.keep_failed : std::nullopt).value_or(options_.keep_ended);
   entry.outcome = std::move(outcome);
+  entry.is_said = true;
+  if (has_failed && keeps_failed(entry.care.care)) commands_.emplace_back(TellStand{attempt});
+  say(*entry.outcome);
+}
+
+void AttemptBook::conclude(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome,
+                           Time now) {
+  const auto* finished = std::get_if<model::Finished>(&outcome);
+  if (finished == nullptr || finished->success || !keeps_failed(entry.care.care))
+    return finish(attempt, entry, std::move(outcome));
+  entry.verdict = *finished;
+  entry.outcome = std::move(outcome);
+  entry.stage = Stage::Failing;
+  entry.at = now + *entry.care.care.keep_failed;
+  commands_.emplace_back(TellStand{attempt});
+}
+
+/// When all of it has ended meanwhile it takes no room any more, and that can be said.
+void AttemptBook::seen_failing(const ports::Attempt& attempt, Entry& entry,
+                               const GangState& state) {
+  if (state.phase == GangPhase::Absent) {  // somebody deleted it
+    commands_.emplace_back(TellStand{attempt});
+    return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
+  }
+  if (!state.is_ended || state.phase != GangPhase::Failed) return;
+  entry.stage = Stage::Ended;
   entry.is_said = true;
   say(*entry.outcome);
 }

@@ -9,7 +9,9 @@
 // outcome down finds them, and does not run the attempt again. Said once, it is final.
 //
 // A list of objects may be looked after in its own way (attempt_care.h): started when it is made,
-// taken back whenever too few of its pods are ready for too long, left where it is when it ended.
+// taken back whenever too few of its pods are ready for too long, left where it is when it ended
+// or, for a while, when it failed. As long as pods of one that failed may run its outcome is not
+// said.
 //
 // Thousands of attempts are in the book, most of them over or at rest: no question to it looks at
 // all of them, but for alive() and remove_ended().
@@ -44,10 +46,14 @@ struct RemoveObjects {
 struct ConfirmGone {
   ports::Attempt attempt;
 };
+/// What the book says of it has changed, though nothing was seen of it.
+struct TellStand {
+  ports::Attempt attempt;
+};
 struct SayEvent {
   model::EventBody body;
 };
-using BookCommand = std::variant<MakeObjects, RemoveObjects, ConfirmGone, SayEvent>;
+using BookCommand = std::variant<MakeObjects, RemoveObjects, ConfirmGone, TellStand, SayEvent>;
 
 struct BookOptions {
   Duration ready_within = minutes(10);       // from made to all pods ready
@@ -100,6 +106,8 @@ class AttemptBook {
   bool is_made(const ports::Attempt& attempt) const;
   /// What was wrong with it, once it is taken back or has failed.
   ports::Ailment ailment_of(const ports::Attempt& attempt) const;
+  /// Why it failed for good, if its objects are kept for a while nevertheless; "": they are not.
+  std::string kept_failure_of(const ports::Attempt& attempt) const;
   /// It has ended by itself, and its objects are to stay.
   bool is_kept(const ports::Attempt& attempt) const;
   /// It is to go, and the cluster has not answered its deletes yet.
@@ -116,9 +124,10 @@ class AttemptBook {
 
  private:
   enum class Stage {
-    Making,      // objects are on their way
-    Made,        // all are there
-    Removing,    // deletes are on their way
+    Making,    // objects are on their way
+    Made,      // all are there
+    Removing,  // deletes are on their way
+    Failing,   // it failed, and its objects stay until `at`; the outcome is said when they are gone
     Confirming,  // deleted; whether all is gone is being asked, or to be asked at `at`
     Ended,       // `outcome` was said, the objects are there until `at`, or as long as they like
     Over         // `outcome` was said, nothing is left
@@ -185,6 +194,9 @@ class AttemptBook {
   void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
   void say_again(const ports::Attempt& attempt, const Entry& entry);
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
+  /// The same, unless it is a failure whose objects are to be kept for a while.
+  void conclude(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome, Time now);
+  void seen_failing(const ports::Attempt& attempt, Entry& entry, const GangState& state);
   void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
   static bool stays(const Entry& entry);
   model::EventBody outcome_of_verdict(const ports::Attempt& attempt, Entry& entry, Time now) const;

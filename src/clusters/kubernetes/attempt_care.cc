@@ -91,6 +91,8 @@ std::string care_text(const model::ObjectCare& care) {
     if (const auto& given = care.*time.field) made[time.key] = given->ms;
   }
   if (care.missing_fails) made["missingFails"] = true;
+  if (care.ends_with_pods) made["endsWithPods"] = true;
+  if (care.takes_existing) made["takesExisting"] = true;
   json::array marks;
   for (const model::NodeMark& one : care.leaves)
     marks.push_back({{"resource", one.resource}, {"label", one.label}, {"value", one.value}});
@@ -134,6 +136,8 @@ model::ObjectCare parse_care(std::string_view text) {
     if (kube::find(read, {time.key}) != nullptr) care.*time.field = Duration{number(time.key)};
   }
   care.missing_fails = kube::flag_at(read, {"missingFails"}, false);
+  care.ends_with_pods = kube::flag_at(read, {"endsWithPods"}, false);
+  care.takes_existing = kube::flag_at(read, {"takesExisting"}, false);
   for (const json::value& one : kube::items_at(read, {"leaves"})) {
     care.leaves.push_back({std::string(kube::text_at(one, {"resource"})),
                            std::string(kube::text_at(one, {"label"})),

@@ -76,6 +76,8 @@ TEST(AttemptCare, ReadsBackFromItsText) {
                        .waits_for_pods = true,
                        .pods_within = minutes(4),
                        .failed_within = Duration{0},
+                       .ends_with_pods = true,
+                       .takes_existing = true,
                        .missing_fails = true,
                        .force_after = minutes(10),
                        .leaves = {{"nvidia.com/gpu", "health", "EVICT"}}};

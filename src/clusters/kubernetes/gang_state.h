@@ -101,6 +101,7 @@ struct GangState {
   std::int64_t failed_pods = 0;  // and one of these, for its exit code and what is said of it:
   int failed_code = 0;
   std::string failed_why = {};
+  std::string adopted_in = {};  // the namespace, if any of its objects was taken over; "": none
 
   bool has_enough_pods() const { return is_complete || ready_pods + succeeded_pods >= needed_pods; }
 };

@@ -136,6 +136,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                              .on_change = [this] { wishes_.wake(); },
                              .others = GangWatch::watches * namespaces.size()});
   for (const std::string& ns : namespaces) watch_namespace(ns);
+  fosters_ = std::make_unique<FosterPods>(*client_);
   logs_ =
       std::make_unique<PodLogs>(*client_, PodLogOptions{}, ports_.logs, [this] { wishes_.wake(); });
 }
@@ -171,6 +172,7 @@ KubernetesCluster::~KubernetesCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
   logs_.reset();
+  fosters_.reset();
   for (const auto& watches : watches_) {
     watches->events.reset();
     watches->rules.reset();
@@ -255,6 +257,8 @@ void KubernetesCluster::work() {
       leave_sick_nodes(now);
       bound_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
+      fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
+      fosters_->pass();
       next_free_ = now + free_pause;
     }
     get_acquainted();
@@ -353,15 +357,24 @@ void KubernetesCluster::look_at_gangs(Time now) {
   pass_logs(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
-    if (teller_.follows(attempt, state))
-      teller_.tell(attempt, state, pods_of(attempt),
-                   {.is_made = book_.is_made(attempt), .ailment = book_.ailment_of(attempt)});
+    tell_stand(attempt, state);
     if (!state) continue;
+    if (!state->adopted_in.empty() && book_.is_made(attempt))
+      fosters_->look_after(attempt, state->adopted_in);
     // Whoever hears that it ended finds all of its output.
     const bool is_read = !state->is_ended || logs_->is_complete(attempt);
     if (!is_read) unread_.insert(attempt);
     if (is_read) book_.seen(attempt, *state, now);
   }
+}
+
+void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
+                                   const std::optional<GangState>& state) {
+  if (!teller_.follows(attempt, state)) return;
+  teller_.tell(attempt, state, pods_of(attempt),
+               {.is_made = book_.is_made(attempt),
+                .ailment = book_.ailment_of(attempt),
+                .kept_failure = book_.kept_failure_of(attempt)});
 }
 
 /// Of a cluster that is told as one node nobody asks where in it they are.
@@ -476,6 +489,8 @@ void KubernetesCluster::do_commands(Time now) {
       if (auto* wanted = std::get_if<MakeObjects>(&command)) make(wanted->attempt, now);
       if (auto* wanted = std::get_if<RemoveObjects>(&command)) remove(wanted->attempt);
       if (auto* wanted = std::get_if<ConfirmGone>(&command)) confirm(wanted->attempt);
+      if (auto* changed = std::get_if<TellStand>(&command))
+        tell_stand(changed->attempt, state_of(changed->attempt));
     }
   }
 }

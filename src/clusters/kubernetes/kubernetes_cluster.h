@@ -32,6 +32,7 @@
 #include "clusters/kubernetes/bound_pods.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/event_watch.h"
+#include "clusters/kubernetes/foster_pods.h"
 #include "clusters/kubernetes/gang_watch.h"
 #include "clusters/kubernetes/namespace_watch.h"
 #include "clusters/kubernetes/node_model.h"
@@ -119,6 +120,7 @@ class KubernetesCluster : public ports::Cluster,
   void do_answers();
   void do_wishes(Time now);
   void look_at_gangs(Time now);
+  void tell_stand(const ports::Attempt& attempt, const std::optional<GangState>& state);
   void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places);
   void look_at_nodes(const ports::Attempt& attempt, const std::vector<PodSight>& pods, Time now);
   void pass_logs(Time now);
@@ -208,6 +210,7 @@ class KubernetesCluster : public ports::Cluster,
   };
   std::vector<std::unique_ptr<Watches>> watches_;  // the cluster's own namespace first
   std::unique_ptr<PodLogs> logs_;
+  std::unique_ptr<FosterPods> fosters_;
   SightTeller teller_;
   std::set<ports::Attempt> unread_;  // ended, but for the rest of their output
   std::thread thread_;

@@ -67,6 +67,7 @@ class ListMaker {
     ListedObjects made;
     made.root = root();
     made.is_own_root = is_own_root_;
+    made.takes_existing = command_.care.takes_existing;
     for (std::size_t i = 0; i < list_.templates.size(); ++i) {
       const manifest::PodTemplate& one = list_.templates[i];
       if (!one.has_template) continue;

@@ -45,6 +45,7 @@ struct ListedObjects {
   bool is_own_root = false;      // no root is made: the one Job says what it would
   std::vector<boost::json::value> objects = {};
   std::vector<bool> is_workload = {};                 // of each object: see RootSight
+  bool takes_existing = false;                        // see model::ObjectCare
   std::vector<manifest::PodTemplate> templates = {};  // all that are in them
   /// What their pods name as their owner wrote them, if the list comes from another cluster.
   std::vector<model::NamedObject> named = {};

@@ -9,6 +9,7 @@
 
 #include "kube/json.h"
 #include "kube/resource.h"
+#include "manifest/kinds.h"
 #include "manifest/pod_use.h"
 
 namespace muster::clusters {
@@ -270,13 +271,32 @@ Result<QuotaAsks> check_namespace(const NamespaceRules& rules, std::vector<PodsA
   return asks;
 }
 
+namespace {
+
+/// As RBAC and quotas name them; of kinds that are not known, what most CRDs choose.
+std::string plural_of(std::string_view group, std::string_view kind) {
+  for (const manifest::KnownKind& known : manifest::known_kinds()) {
+    if (known.group == group && known.kind == kind) return std::string(known.plural);
+  }
+  std::string word(kind);
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  constexpr std::string_view vowels = "aeiou";
+  const bool ends_in_y = word.size() > 1 && word.back() == 'y' &&
+                         vowels.find(word[word.size() - 2]) == std::string_view::npos;
+  if (ends_in_y) return word.substr(0, word.size() - 1) + "ies";
+  for (const std::string_view end : {"s", "x", "z", "ch", "sh"}) {
+    if (word.ends_with(end)) return word + "es";
+  }
+  return word + "s";
+}
+
+}  // namespace
+
 std::map<std::string, std::int64_t> counted(const std::vector<json::value>& objects) {
   std::map<std::string, std::int64_t> counts;
   for (const json::value& object : objects) {
     const auto version = kube::parse_group_version(text_at(object, {"apiVersion"}));
-    std::string plural(text_at(object, {"kind"}));
-    for (char& c : plural) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    plural += 's';  // of all kinds that quotas are written for
+    const std::string plural = plural_of(version.group, text_at(object, {"kind"}));
     if (plural == "pods") continue;
     ++counts["count/" + plural + (version.group.empty() ? "" : "." + version.group)];
     if (version.group.empty()) ++counts[plural];

@@ -123,6 +123,15 @@ TEST(NamespaceRules, OfCommandsTheirJobsAndPodsAreCounted) {
   EXPECT_EQ(counted(objects),
             (std::map<std::string, std::int64_t>{
                 {"count/jobs.batch", 1}, {"count/services", 1}, {"services", 1}}));
+  const auto one = [](const std::string& version, const std::string& kind) {
+    return counted({yaml("{apiVersion: " + version + ", kind: " + kind + "}")}).begin()->first;
+  };
+  EXPECT_EQ(one("networking.k8s.io/v1", "Ingress"), "count/ingresses.networking.k8s.io");
+  EXPECT_EQ(one("networking.k8s.io/v1", "NetworkPolicy"),
+            "count/networkpolicies.networking.k8s.io");
+  EXPECT_EQ(one("example.com/v1", "Proxy"), "count/proxies.example.com");
+  EXPECT_EQ(one("example.com/v1", "Gateway"), "count/gateways.example.com");
+  EXPECT_EQ(one("example.com/v1", "Mesh"), "count/meshes.example.com");
   ASSERT_EQ(pods_of_jobs(objects).size(), 1U);
   EXPECT_EQ(pods_of_jobs(objects)[0].count, 3);
 }

@@ -230,12 +230,25 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                      list->has_met_any |= met != Met::Nothing;
                      if (is_left_by_another(*there, list->listed.root))
                        return self->adopt(index, list, *there);
+                     if (met == Met::Others && is_fine_as_it_is(index, *list, *there))
+                       return self->make_listed(index + 1, list);
                      if (met == Met::Others)
                        return list->done(in_the_way(object, *there, list->listed.root));
                      if (kube::find(*there, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
                      self->make_listed(index + 1, list);
                    });
+  }
+
+  /// Somebody else's, and enough for the list. What an earlier attempt of the job left goes soon.
+  static bool is_fine_as_it_is(std::size_t index, const ListInWork& list,
+                               const json::value& there) {
+    const auto job = [](const json::value& of) {
+      return kube::text_at(of, {"metadata", "labels", job_label});
+    };
+    return list.listed.takes_existing && !list.listed.is_workload[index] &&
+           job(there) != job(list.listed.root) &&
+           kube::find(there, {"metadata", "deletionTimestamp"}) == nullptr;
   }
 
   /// What had the name already.
@@ -267,6 +280,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
     for (const std::string_view key : {"labels", "annotations", "ownerReferences"})
       kube::set_at(patch, {"metadata", key}, *kube::find(ours, {"metadata", key}));
+    kube::set_at(patch, {"metadata", "annotations", adopted_annotation}, "true");
     client.send_later(
         kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),
                             kube::Patch::Merge, patch, {.field_manager = field_manager}),

@@ -18,6 +18,7 @@ namespace muster::clusters {
 struct AttemptStand {
   bool is_made = false;
   ports::Ailment ailment = ports::Ailment::None;
+  std::string kept_failure = {};
 };
 
 ports::PodCounts pod_counts(const std::vector<PodSight>& pods);

@@ -30,6 +30,12 @@ bool is_endless_kind(std::string_view kind) {
                           "RayCluster", "RayService", "LeaderWorkerSet"});
 }
 
+/// They say themselves when they are done.
+bool has_known_end(std::string_view kind) {
+  return is_one_of(kind, {"Job", "Pod", "JobSet", "RayJob", "PyTorchJob", "TFJob", "MPIJob",
+                          "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob"});
+}
+
 /// As MCAD finds a word of completionstatus in the type of a condition: anywhere, in any case.
 bool has_word(std::string_view type, std::string_view word) {
   const auto is_same = [](char x, char y) {
@@ -143,6 +149,7 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
   const auto has = [&](std::string_view annotation) {
     return find(object, {"metadata", "annotations", annotation}) != nullptr;
   };
+  if (has(adopted_annotation)) sight.adopted_in = kube::namespace_of(object);
   sight.is_workload = has(makes_pods_annotation) || has(complete_when_annotation);
   if (read_named_conditions(object, sight)) return sight;
   sight.is_endless = is_endless_kind(sight.kind);
@@ -155,6 +162,7 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
     sight.is_silent = !sight.is_endless && items_at(object, {"status", "conditions"}).empty();
     if (sight.kind == "Job") sight.is_silent = false;
   }
+  sight.is_vague = sight.end == End::None && !has_known_end(sight.kind);
   return sight;
 }
 
@@ -227,7 +235,24 @@ bool read_losses(const RootSight& root, const std::vector<WorkloadSight>& worklo
   return false;
 }
 
-/// All that has an end has come to it, and well.
+/// Whether all that has an end has come to it, and well.
+bool are_done(const std::vector<WorkloadSight>& workloads, const GangState& state,
+              const RootSight& root) {
+  if (root.care.care.ends_with_pods) {
+    const bool have_pods_ended = root.pods > 0 && state.succeeded_pods >= root.pods &&
+                                 !state.has_live_pods && state.failed_pods == 0;
+    return !workloads.empty() &&
+           std::all_of(workloads.begin(), workloads.end(), [&](const auto& one) {
+             return one.end == End::Complete || (one.is_vague && have_pods_ended);
+           });
+  }
+  const bool has_end =
+      first_of(workloads, [](const auto& one) { return !one.is_endless; }) != nullptr;
+  return has_end && std::all_of(workloads.begin(), workloads.end(), [](const auto& one) {
+           return one.is_endless || one.end == End::Complete;
+         });
+}
+
 void succeed(GangState& state, const std::vector<WorkloadSight>& workloads) {
   const model::ObjectCare& care = state.care.care;
   state.is_complete = true;
@@ -244,6 +269,9 @@ void succeed(GangState& state, const std::vector<WorkloadSight>& workloads) {
 GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& all,
                             const std::vector<PodSight>& pods) {
   GangState state = counted(root, pods);
+  for (const WorkloadSight& one : all) {
+    if (!one.adopted_in.empty()) state.adopted_in = one.adopted_in;
+  }
   std::vector<WorkloadSight> workloads = all;
   std::erase_if(workloads, [](const WorkloadSight& one) { return !one.is_workload; });
   const auto disrupted =
@@ -267,12 +295,7 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
     return state;
   }
   if (read_losses(root, workloads, state)) return state;
-  const bool has_end =
-      first_of(workloads, [](const auto& one) { return !one.is_endless; }) != nullptr;
-  const bool are_done = std::all_of(workloads.begin(), workloads.end(), [](const auto& one) {
-    return one.is_endless || one.end == End::Complete;
-  });
-  if (has_end && are_done) {
+  if (are_done(workloads, state, root)) {
     succeed(state, workloads);
     return state;
   }

@@ -30,9 +30,11 @@ struct WorkloadSight {
   bool is_workload = true;  // it makes pods, or its list says when it is complete
   bool is_endless = false;  // its kind has no end
   bool is_silent = false;   // nothing in it says how it stands: its pods do
+  bool is_vague = false;    // what it says has no end, and its kind is none of which that is known
   End end = End::None;
   std::string why = {};  // it failed, or does not get ready
   bool is_deleting = false;
+  std::string adopted_in = {};  // another controller made it in this namespace; "": Muster did
 };
 /// The kind is told apart: objects in lists do not say theirs.
 WorkloadSight workload_sight_of(const boost::json::value& object, std::string kind);

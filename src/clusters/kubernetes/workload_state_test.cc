@@ -124,6 +124,30 @@ TEST(WorkloadState, OfAKindThatSaysNothingThePodsSpeak) {
             GangPhase::Failed);
 }
 
+TEST(WorkloadState, WhatEndsWithItsPodsSucceedsWhenAllOfThemHave) {
+  const auto phase = [](std::int64_t pods, const std::vector<WorkloadSight>& workloads,
+                        const std::vector<PodSight>& seen) {
+    RootSight one = root(workloads.size(), pods);
+    one.care.care.starts_when_made = true;
+    one.care.care.ends_with_pods = true;
+    return workload_state_of(one, workloads, seen).phase;
+  };
+  const auto job = sight("Job", condition("Complete"));
+  const auto deployment = sight("Deployment", condition("Available"));
+  EXPECT_EQ(phase(2, {job, deployment}, {pod("Succeeded"), pod("Running", true)}),
+            GangPhase::Running)
+      << "a Deployment beside it runs on";
+  EXPECT_EQ(phase(1, {job}, {pod("Succeeded")}), GangPhase::Succeeded);
+  EXPECT_EQ(phase(1, {sight("Job", "{}")}, {pod("Succeeded")}), GangPhase::Running)
+      << "it may make more pods, and says when it does not";
+  const auto own = sight("Own", condition("Ready"));
+  EXPECT_EQ(phase(2, {own}, {pod("Succeeded"), pod("Running", true)}), GangPhase::Running);
+  EXPECT_EQ(phase(2, {own}, {pod("Succeeded"), pod("Succeeded")}), GangPhase::Succeeded)
+      << "its conditions have no end";
+  EXPECT_EQ(phase(2, {own}, {pod("Succeeded"), pod("Succeeded"), pod("Failed")}),
+            GangPhase::Running);
+}
+
 TEST(WorkloadState, WhatOthersTakeAwayIsADisruption) {
   PodSight evicted = pod("Running", true);
   evicted.is_disrupted = true;

@@ -76,6 +76,7 @@ class WrapperReader {
     read_items(*spec);
     read_scheduling(*spec);
     read_pins(*spec);
+    warn_of_unread(*spec);
     wrapper_.is_suspended = flag_at(*spec, {"suspend"});
     wrapper_.managed_by = text_at(*spec, {"managedBy"});
     wrapper_.grace = read_grace(wrapper_.annotations, wrapper_.warnings);
@@ -248,6 +249,28 @@ class WrapperReader {
       wrapper_.dispatch_duration.may_overrun = flag_at(*duration, {"overrun"});
     }
     if (const json::value* requeuing = find(*from, {"requeuing"})) read_requeuing(*requeuing);
+  }
+
+  /// What its author may count on and does not get.
+  void warn_of_unread(const json::value& spec) {
+    const auto is_given = [&](kube::Path keys) {
+      const json::value* value = find(spec, keys);
+      return value != nullptr && !value->is_null() && *value != json::value(json::object());
+    };
+    const auto warn = [&](std::string_view field, std::string_view why) {
+      wrapper_.warnings.push_back(fmt::format("spec.{}: {}", field, why));
+    };
+    if (is_given({"service"}))
+      warn("service", "nothing is made of it, as by MCAD; wrap the Service as an item");
+    if (is_given({"selector"})) warn("selector", "nothing reads it, as in MCAD");
+    if (is_given({"schedulingSpec", "nodeSelector"}))
+      warn("schedulingSpec.nodeSelector",
+           "nothing reads it, as in MCAD; write it into the pod templates");
+    if (is_given({"schedulingSpec", "dispatchingWindow"}))
+      warn("schedulingSpec.dispatchingWindow", "it may start at any time; suspend it until then");
+    if (wrapper_.dispatch_duration.expected.ms > 0)
+      warn("schedulingSpec.dispatchDuration.expected", "nothing reads it; only limit counts");
+    if (wrapper_.priority_slope != 0) warn("priorityslope", "priorities do not grow with time");
   }
 
   void read_requeuing(const json::value& from) {

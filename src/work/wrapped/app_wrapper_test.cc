@@ -109,7 +109,8 @@ spec:
   EXPECT_EQ(ray.pod_resources[1].replicas, 2);
   EXPECT_EQ(ray.pod_resources[1].counted(),
             (manifest::Amounts{{"cpu", 2000}, {"nvidia.com/gpu", 1}}));
-  EXPECT_THAT(wrapper.warnings, IsEmpty());
+  EXPECT_THAT(wrapper.warnings, ElementsAre(HasSubstr("dispatchDuration.expected: nothing reads"),
+                                            HasSubstr("priorityslope: priorities do not grow")));
 }
 
 TEST(AppWrapper, OfItsSuccessorIsRead) {
@@ -264,6 +265,26 @@ TEST(AppWrapper, OldItemsAreToleratedAndToldIfThereAreAny) {
               IsEmpty());
   EXPECT_THAT(good(old_one(fmt::format("{{resources: {{Items: [{{}}], {}}}}}", items))).warnings,
               ElementsAre(HasSubstr("spec.resources.Items: nothing is created of it")));
+}
+
+TEST(AppWrapper, WhatNothingReadsIsTold) {
+  const std::string items =
+      "resources: {GenericItems: [{generictemplate: {apiVersion: v1, kind: Pod, metadata: {name: "
+      "p}}}]}";
+  EXPECT_THAT(good(old_one(fmt::format("{{{}, service: {{spec: {{}}}}, priorityslope: 0.5, "
+                                       "schedulingSpec: {{nodeSelector: {{a: b}}, "
+                                       "dispatchingWindow: {{start: {{}}}}, "
+                                       "dispatchDuration: {{expected: 60}}}}}}",
+                                       items)))
+                  .warnings,
+              ElementsAre(HasSubstr("spec.service: "), HasSubstr("schedulingSpec.nodeSelector: "),
+                          HasSubstr("schedulingSpec.dispatchingWindow: "),
+                          HasSubstr("dispatchDuration.expected: "), HasSubstr("priorityslope: ")));
+  EXPECT_THAT(good(old_one(fmt::format("{{{}, service: {{}}, schedulingSpec: {{nodeSelector: "
+                                       "{{}}, dispatchDuration: {{limit: 60}}}}}}",
+                                       items)))
+                  .warnings,
+              IsEmpty());
 }
 
 TEST(AppWrapper, RequeuingHasTheDefaultsOfMcad) {

@@ -347,6 +347,22 @@ void leave_kueue(json::value& object, const std::string& title, std::string& que
   told.push_back(title + ": spec.suspend is left out: it is created when it may start");
 }
 
+/// An AppWrapper that Kueue admits: in the queue of that name, and not held for Kueue to start it.
+json::value without_kueue(json::value object, std::vector<std::string>& told) {
+  const std::string title = manifest::title_of(object);
+  std::string queue;
+  leave_kueue(object, title, queue, told);
+  if (find(object, {"metadata", "labels", queue_label}) == nullptr) {
+    set_at(object, {"metadata", "labels", queue_label}, text(queue));
+    told.push_back(
+        fmt::format("{}: label {} is the label {} now", title, kueue_queue_label, queue_label));
+  } else {
+    told.push_back(fmt::format("{}: label {} is left out: it has the label {}", title,
+                               kueue_queue_label, queue_label));
+  }
+  return object;
+}
+
 Status collect(const json::value& document, std::vector<json::value>& into) {
   if (!document.is_object()) return invalid("not a map");
   const json::value* items = find(document, {"items"});
@@ -372,11 +388,19 @@ const json::value& main_object(const std::vector<json::value>& objects) {
 }  // namespace
 
 Result<Converted> convert_app_wrapper(const json::value& object, Dialect to) {
-  auto wrapper = read_app_wrapper(object);
+  std::vector<std::string> told;
+  const json::value own = find(object, {"metadata", "labels", kueue_queue_label}) == nullptr
+                              ? object
+                              : without_kueue(object, told);
+  auto wrapper = read_app_wrapper(own);
   if (!wrapper) return wrapper.error();
-  if (wrapper->dialect == to) return Converted{object, std::move(wrapper->warnings)};
-  if (to == Dialect::V1beta2) return ToComponents(object, std::move(*wrapper)).convert();
-  return ToItems(object, std::move(*wrapper)).convert();
+  Result<Converted> made = Converted{own, wrapper->warnings};
+  if (wrapper->dialect != to && to == Dialect::V1beta2)
+    made = ToComponents(own, std::move(*wrapper)).convert();
+  else if (wrapper->dialect != to)
+    made = ToItems(own, std::move(*wrapper)).convert();
+  if (made) made->told.insert(made->told.begin(), told.begin(), told.end());
+  return made;
 }
 
 Result<Converted> wrap_objects(const std::vector<json::value>& objects, Dialect to) {

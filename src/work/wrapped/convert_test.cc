@@ -230,6 +230,24 @@ TEST(Convert, WhatWaitsForKueueWaitsForMusterThen) {
                           HasSubstr("is the label muster.dev/queue of the AppWrapper now")));
 }
 
+TEST(Convert, AnAppWrapperThatWaitsForKueueWaitsForMusterThen) {
+  const std::string kueued =
+      "{apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, metadata: {name: a, "
+      "namespace: team, labels: {kueue.x-k8s.io/queue-name: team-queue, app: x}}, spec: {suspend: "
+      "true, components: [{template: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "
+      "{containers: [{name: c}]}}}]}}";
+  for (const Dialect to : {Dialect::V1beta1, Dialect::V1beta2}) {
+    const auto converted = convert_app_wrapper(yaml(kueued), to);
+    ASSERT_TRUE(converted.ok()) << converted.error().message;
+    EXPECT_EQ(converted->object.at("metadata").at("labels"),
+              yaml("{app: x, muster.dev/queue: team-queue}"));
+    EXPECT_EQ(kube::find(converted->object, {"spec", "suspend"}), nullptr)
+        << "nobody would start it";
+    EXPECT_THAT(converted->told, ElementsAre(HasSubstr("spec.suspend is left out"),
+                                             HasSubstr("is the label muster.dev/queue now")));
+  }
+}
+
 TEST(Convert, DocumentsOfAFileAreConvertedEachAndWrongOnesAreNamed) {
   const auto documents = kube::parse_yaml(std::string(of_mcad) +
                                           "---\n{apiVersion: v1, kind: List, items: [{apiVersion: "

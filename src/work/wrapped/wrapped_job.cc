@@ -96,11 +96,13 @@ model::ObjectCare care_of(const AppWrapper& wrapper, const std::vector<model::No
     care.pods_within = at_least_a_second(wrapper.grace.admission);
     care.failed_within = wrapper.grace.failure;
     care.missing_fails = true;
+    care.ends_with_pods = true;
     care.force_after = wrapper.grace.forceful_deletion;
     care.leaves = evicting_marks(health);
     return care;
   }
   care.waits_for_pods = true;
+  care.force_after = wrapper.requeuing.force_deletion;
   if (wrapper.min_available == 0) return care;
   const Requeuing& requeuing = wrapper.requeuing;
   care.ready_pods = wrapper.min_available;
@@ -282,6 +284,7 @@ class JobMaker {
     command.user = job_.spec.user;
     command.container.ns = wrapper_.ns;
     command.care = care_of(wrapper_, options_.node_health);
+    command.care.takes_existing = options_.is_mcad;  // MCAD ignores that they are there
     for (const model::PodSet& set : job_.spec.gang.sets)
       command.sets.push_back({set.name, {}, {}, {}, {}});
     if (options_.hub.empty()) return;

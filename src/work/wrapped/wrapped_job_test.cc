@@ -287,6 +287,9 @@ TEST(WrappedJob, RequeuingIsCareOfItsObjects) {
   expected.keep_ended = true;
   expected.waits_for_pods = true;
   EXPECT_EQ(care("{requeuing: {timeInSeconds: 60}}"), expected);
+  expected.force_after = seconds(570);
+  EXPECT_EQ(care("{requeuing: {forceDeletionTimeInSeconds: 570}}"), expected);
+  expected.force_after.reset();
   expected.ready_pods = 2;
   expected.ready_within = seconds(300);
   expected.ready_growth = model::ReadyGrowth::Exponential;
@@ -524,6 +527,7 @@ TEST(WrappedJob, ThoseOfV1beta2AreLookedAfterAsTheirAnnotationsSay) {
   EXPECT_EQ(plain.failed_within, minutes(1));
   EXPECT_EQ(plain.force_after, minutes(10));
   EXPECT_TRUE(plain.missing_fails);
+  EXPECT_TRUE(plain.ends_with_pods);
   EXPECT_THAT(plain.leaves, IsEmpty()) << "no health of nodes is heeded";
   const std::string prefix = "workload.codeflare.dev.appwrapper/";
   const model::ObjectCare care =

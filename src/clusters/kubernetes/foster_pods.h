@@ -1,0 +1,54 @@
+// Pods that come after their attempt took their object over (adoption.h): templates that another
+// controller made have no labels of Muster, so that what a Deployment, a Job or KubeRay makes in
+// the place of a pod has none either. Such pods are found by their owners and marked like the
+// others.
+//
+// Only namespaces with objects of that kind are looked at, so a cluster without a takeover costs
+// nothing.
+//
+// Threads: everything from the cluster's own; what is seen comes on the client's I/O thread.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+#include "ports/cluster.h"
+
+namespace muster::clusters {
+
+/// What a pod that comes from this object is to have in its metadata; none: the object was not
+/// taken over. Pure.
+std::optional<boost::json::value> foster_marks(const boost::json::value& object);
+
+class FosterPods {
+ public:
+  /// The client must outlive it.
+  explicit FosterPods(kube::Client& client);
+  ~FosterPods();
+
+  /// The attempt has objects there that it took over.
+  void look_after(const ports::Attempt& attempt, const std::string& ns);
+  void forget(const std::function<bool(const ports::Attempt&)>& is_over);
+  /// Now and then: begins to look where it is to, and ends where nothing is left to look after.
+  void pass();
+
+ private:
+  class Core;
+  struct Space {
+    std::set<ports::Attempt> attempts = {};
+    bool is_stale = true;  // somebody came whose pods were taken for those of others
+    std::unique_ptr<kube::Reflector> pods = {};
+  };
+  kube::Client& client_;
+  std::shared_ptr<Core> core_;
+  std::map<std::string, Space> spaces_;
+};
+
+}  // namespace muster::clusters

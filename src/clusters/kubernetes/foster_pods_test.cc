@@ -1,0 +1,39 @@
+#include "clusters/kubernetes/foster_pods.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+
+namespace muster::clusters {
+namespace {
+
+boost::json::value yaml(const std::string& text) {
+  const auto read = kube::parse_yaml(text);
+  EXPECT_TRUE(read.ok()) << text;
+  return read->at(0);
+}
+
+TEST(FosterPods, GetTheMarksOfTheAttemptThatTookTheirObjectOver) {
+  const auto marks = foster_marks(
+      yaml("{kind: Deployment, metadata: {name: d, labels: {app: x, muster.dev/job: j, "
+           "muster.dev/attempt: '1', muster.dev/server: s, muster.dev/set: main}, annotations: "
+           "{muster.dev/adopted: 'true', muster.dev/job-id: j, muster.dev/workloads: '1', "
+           "muster.dev/makes-pods: 'true', other: y}}}"));
+  ASSERT_TRUE(marks.has_value());
+  EXPECT_EQ(*marks, yaml("{labels: {muster.dev/job: j, muster.dev/attempt: '1', muster.dev/server: "
+                         "s, muster.dev/adopting: null}, annotations: {muster.dev/job-id: j, "
+                         "muster.dev/workloads: '1'}}"));
+}
+
+TEST(FosterPods, WhatMusterMadeItselfMarksItsPodsItself) {
+  EXPECT_FALSE(foster_marks(yaml("{metadata: {name: d, labels: {muster.dev/job: j}}}")));
+  EXPECT_FALSE(foster_marks(yaml("{metadata: {name: d}}")));
+}
+
+TEST(FosterPods, AReplicaSetThatRepeatsTheAnnotationsOfItsDeploymentSaysNothing) {
+  EXPECT_FALSE(foster_marks(yaml(
+      "{metadata: {name: d-1, labels: {app: x}, annotations: {muster.dev/adopted: 'true'}}}")));
+}
+
+}  // namespace
+}  // namespace muster::clusters
