@@ -1,7 +1,7 @@
 // AppWrappers of a hub cluster, as jobs: each that appears is submitted, each that goes is
 // cancelled, and what becomes of its job is written into its status. The spec and the deletion of a
 // hub object are what its author wants; the journal owns the state; the status is only written, and
-// read once when an AppWrapper is taken over.
+// read once when an AppWrapper is taken over. Beside them stand labelled objects: labelled_desk.h.
 //
 // A job's id is made of the hub's name and the AppWrapper's uid, so that no AppWrapper becomes two
 // jobs, whatever is killed when. What is kept of a waiting AppWrapper is small: its object is read,
@@ -31,6 +31,8 @@
 #include "api/appwrapper/copies.h"
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
+#include "api/appwrapper/job_asks.h"
+#include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/status_writer.h"
@@ -199,9 +201,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
   /// Asks for what is wanted now and was not before.
   void edit(const Record& record, const WrapperAsk& followed);
-  void request(const std::string& job, const std::string& verb,
-               std::vector<model::EventBody> events);
   void cancel(const std::string& job);
+  void ask_cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);
   void refuse(Record& record, const std::string& why);
   void reissue(const std::string& job, std::int64_t edition);
@@ -220,6 +221,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
   void make_wait_desk();
+  void make_labelled_desk();
 
   static constexpr Duration try_again = seconds(1);  // what could not be asked or told now
   const HubOptions options_;
@@ -234,14 +236,16 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   bool is_stopping_ = false;
 
   // Of the thread alone.
+  std::unique_ptr<JobAsks> asks_;
   std::unique_ptr<WaitDesk> waits_;
   std::unique_ptr<WrapperExpiry> expiry_;
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
   std::unique_ptr<WrapperEvents> events_told_;
-  bool has_kueue_ = false;  // it is installed, and manages what has its label
-  Time checked_since_{0};   // older AppWrappers are not taken
-  std::string hub_mark_;    // in the ids of its jobs
+  std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
+  bool has_kueue_ = false;                  // it is installed, and manages what has its label
+  Time checked_since_{0};                   // older AppWrappers are not taken
+  std::string hub_mark_;                    // in the ids of its jobs
   Records records_;
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed
   std::size_t came_ = 0;                          // changes since memory was returned
