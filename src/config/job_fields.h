@@ -60,6 +60,8 @@ struct Fields<model::HubObject> {
     v.field("namespace", &model::HubObject::ns, "its namespace", word);
     v.field("name", &model::HubObject::name, "its name", word);
     v.field("uid", &model::HubObject::uid, "its uid", word);
+    v.field("is_work", &model::HubObject::is_work,
+            "it is what the job runs, and is started where it is");
   }
 };
 

@@ -226,7 +226,8 @@ TEST(JobFile, ObjectsMayBeLookedAfterInTheirOwnWay) {
 queue: vision
 objects:
 - {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}]}}
-hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: owner, uid: u-1}
+hub: {cluster: east, api_version: v1, kind: ConfigMap, namespace: team, name: owner, uid: u-1,
+      is_work: true}
 care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_next: 2m,
        ready_within_most: 1h,
        ready_growth: exponential, requeues_most: 3, requeue_pause: 0s, keep_ended: true,
@@ -235,7 +236,8 @@ care: {starts_when_made: true, ready_pods: 2, ready_within: 1m, ready_within_nex
        ends_with_pods: true, takes_existing: true, missing_fails: true, force_after: 10m,
        leaves: [{resource: nvidia.com/gpu, label: health, value: EVICT}]}
 )");
-  EXPECT_EQ(job.command.hub, (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1"}));
+  EXPECT_EQ(job.command.hub,
+            (model::HubObject{"east", "v1", "ConfigMap", "team", "owner", "u-1", true}));
   EXPECT_EQ(job.command.care,
             (model::ObjectCare{.starts_when_made = true,
                                .ready_pods = 2,

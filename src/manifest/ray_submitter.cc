@@ -2,7 +2,9 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <string_view>
+#include <utility>
 
 #include "kube/json.h"
 
@@ -42,6 +44,23 @@ bool write_submitter(json::value& object) {
   kube::set_at(pod, {"spec", "restartPolicy"}, "Never");
   kube::set_at(object, {"spec", "submitterPodTemplate"}, std::move(pod));
   return true;
+}
+
+void drop_written_submitter(json::value& object) {
+  if (kube::find(object, {"spec", "submitterPodTemplate"}) == nullptr) return;
+  json::value without = object;
+  without.at("spec").as_object().erase("submitterPodTemplate");
+  json::value written = without;
+  if (write_submitter(written) && written == object) object = std::move(without);
+}
+
+json::value only_object(std::string_view list) {
+  json::error_code wrong;
+  json::value read = json::parse(list, wrong);
+  if (wrong || !read.is_array() || read.get_array().size() != 1) return nullptr;
+  json::value object = std::move(read.get_array().front());
+  drop_written_submitter(object);
+  return object;
 }
 
 }  // namespace muster::manifest

@@ -36,6 +36,24 @@ TEST(RaySubmitter, IsWrittenAsKuberayWouldMakeIt) {
   EXPECT_FALSE(write_submitter(job)) << "once";
 }
 
+TEST(RaySubmitter, WhatWasWrittenCanBeTakenOutAgainAndNothingElse) {
+  const json::value plain = ray_job("");
+  json::value job = plain;
+  ASSERT_TRUE(write_submitter(job));
+  drop_written_submitter(job);
+  EXPECT_EQ(job, plain);
+  drop_written_submitter(job);
+  EXPECT_EQ(job, plain);
+  json::value own = ray_job("submitterPodTemplate: {spec: {containers: [{name: mine}]}}, ");
+  const json::value before = own;
+  drop_written_submitter(own);
+  EXPECT_EQ(own, before);
+  ASSERT_TRUE(write_submitter(job));
+  EXPECT_EQ(only_object(json::serialize(json::array{job})), plain);
+  for (const char* odd : {"", "{}", "[]", "[{},{}]"})
+    EXPECT_TRUE(only_object(odd).is_null()) << odd;
+}
+
 TEST(RaySubmitter, IsNotWrittenWhereNoneComesOrThereIsOne) {
   for (const char* more : {"submissionMode: HTTPMode, ", "submissionMode: InteractiveMode, ",
                            "clusterSelector: {ray.io/cluster: other}, ",

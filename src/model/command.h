@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -62,7 +63,7 @@ struct CommandSet {
   friend bool operator==(const CommandSet&, const CommandSet&) = default;
 };
 
-/// The object on a hub cluster that a job stands for: an AppWrapper.
+/// The object on a hub cluster that a job stands for: an AppWrapper, or what is labelled there.
 struct HubObject {
   std::string cluster;  // as Muster calls it
   std::string api_version;
@@ -70,8 +71,13 @@ struct HubObject {
   std::string ns;
   std::string name;
   std::string uid;
+  /// It is the job's one object itself: it is there already, and is started and stopped in its
+  /// place instead of being made and deleted.
+  bool is_work = false;
   friend bool operator==(const HubObject&, const HubObject&) = default;
 };
+/// How the ids of jobs begin whose hub object is the work: nobody has to look at the others.
+constexpr std::string_view in_place_prefix = "ray-";
 
 /// How the time to get ready grows when a gang was taken back and is tried again.
 enum class ReadyGrowth { None, Linear, Exponential };

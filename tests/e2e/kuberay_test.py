@@ -282,6 +282,190 @@ class Plain(WithRay):
         self.wait_ready("third", 1)
 
 
+class Labelled(WithRay):
+    """RayClusters and RayJobs that are jobs by their label, without a wrapper."""
+
+    def make(self, name, workers, kind="RayCluster", version="v1", priority=None, suspend=True):
+        spec = cluster_spec(workers=workers)
+        if kind == "RayJob":
+            spec = {"entrypoint": "python count.py", "rayClusterSpec": spec}
+        labels = {"muster.dev/queue": "default"}
+        if priority is not None:
+            labels["muster.dev/priority"] = str(priority)
+        return json.loads(self.kubectl("create", "-o", "json", "-f", "-", given=json.dumps({
+            "apiVersion": f"ray.io/{version}", "kind": kind,
+            "metadata": {"name": name, "labels": labels},
+            "spec": {**spec, "suspend": True} if suspend else spec})))
+
+    def all_jobs(self):
+        return self.server.api("GET", "/jobs?limit=1000")[1]["jobs"]
+
+    def job_of(self, name):
+        """The id of its job; None: it has none."""
+        jobs = [one["id"] for one in self.all_jobs()
+                if one["name"] == name and one["state"] != "Cancelled"]
+        self.assertLess(len(jobs), 2, jobs)
+        return jobs[0] if jobs else None
+
+    def wait_job(self, name, *states):
+        self.wait(f"{name} is a job", lambda: self.job_of(name))
+        self.wait_state(self.job_of(name), *states)
+        return self.job_of(name)
+
+    def events_of(self, name):
+        return {one["reason"]: one["message"] for one in self.objects("/api/v1/{ns}/events")
+                if one["involvedObject"]["name"] == name
+                and one["source"].get("component") == "muster"}
+
+    def spec_of(self, name, kind="raycluster"):
+        return self.kubectl.get(kind, name)["spec"]
+
+    def wait_resting(self, name, spec):
+        """Until it is suspended, without pods, and as its author wrote it."""
+        self.wait(f"{name} rests", lambda: self.spec_of(name) == spec)
+        self.assertTrue(spec["suspend"])
+        self.wait(f"{name} has no pods", lambda: not any(
+            pod["metadata"]["labels"].get("ray.io/cluster") == name for pod in self.pods()))
+
+    def test_one_that_does_not_fit_is_suspended_without_pods_until_there_is_room(self):
+        self.make("first", 4)
+        self.wait_job("first", "Running")
+        self.wait_ready("first", 4)
+        second = self.make("second", 3, version="v1alpha1")
+        job = self.wait_job("second", "Waiting")
+        self.wait("it says why", lambda: "InsufficientResources" in self.events_of("second"))
+        self.assertIn("second is waiting", self.muster("explain", job))
+        self.wait_resting("second", second["spec"])
+        # Five cores are used, and counted once: two more fit beside it.
+        self.make("beside", 1, priority=40)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.server.job(job)["state"], "Waiting")
+        self.kubectl("delete", "raycluster", "first", "--timeout=60s")
+        self.wait_job("second", "Running")
+        self.assertEqual(self.job_of("second"), job, "the same job, after kill -9")
+        self.wait_ready("second", 3)
+        for pod in self.pods():
+            terms = pod["spec"]["affinity"]["nodeAffinity"]
+            self.assertIn("big-1", json.dumps(terms), "it goes where it was planned")
+        self.wait_job("beside", "Running")
+        self.kubectl("delete", "raycluster", "second", "beside", "--timeout=60s")
+        self.wait("its job is cancelled",
+                  lambda: self.server.job(job)["state"] == "Cancelled")
+        self.wait_nothing_left()
+
+    def test_one_that_is_started_by_its_author_is_suspended_at_sight(self):
+        self.make("all", 7)
+        self.wait_job("all", "Running")
+        self.make("eager", 2, suspend=False)
+        self.wait("it is suspended", lambda: self.spec_of("eager").get("suspend"))
+        job = self.wait_job("eager", "Waiting")
+        self.wait_resting("eager", self.spec_of("eager"))
+        self.kubectl("patch", "raycluster", "eager", "--type=merge", "-p",
+                     '{"spec": {"suspend": false}}')
+        self.wait("it is suspended again", lambda: self.spec_of("eager")["suspend"])
+        self.assertEqual(self.server.job(job)["state"], "Waiting")
+        self.kubectl("delete", "raycluster", "all", "--timeout=60s")
+        self.wait_job("eager", "Running")
+        self.wait_ready("eager", 2)
+
+    def test_a_more_urgent_one_suspends_it_and_it_runs_again_afterwards(self):
+        low = self.make("low", 5)
+        job = self.wait_job("low", "Running")
+        self.wait_ready("low", 5)
+        self.make("urgent", 5, priority=80)
+        self.wait_job("urgent", "Running")
+        self.wait_ready("urgent", 5)
+        self.wait_state(job, "Waiting")
+        self.wait_resting("low", low["spec"])
+        self.assertIn("higher priority", self.events_of("low")["Requeued"])
+        self.server.kill()
+        self.kubectl("delete", "raycluster", "urgent", "--timeout=60s")
+        self.server.start()
+        self.wait_state(job, "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 2)
+        self.wait_ready("low", 5)
+
+    def test_its_job_is_held_by_suspending_it_and_cancel_leaves_it_suspended(self):
+        made = self.make("ray", 2)
+        job = self.wait_job("ray", "Running")
+        self.wait_ready("ray", 2)
+        self.server.kill()
+        self.server.start()
+        self.wait_state(job, "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 1, "it went on")
+        self.kubectl("patch", "raycluster", "ray", "--type=merge", "-p",
+                     '{"spec": {"suspend": true}}')
+        self.wait_state(job, "Held")
+        self.wait_resting("ray", made["spec"])
+        self.kubectl("patch", "raycluster", "ray", "--type=merge", "-p",
+                     '{"spec": {"suspend": false}}')
+        self.wait_state(job, "Running")
+        self.wait_ready("ray", 2)
+        self.muster("cancel", job)
+        self.wait_state(job, "Cancelled")
+        self.wait_resting("ray", made["spec"])
+        self.wait("it says so", lambda: self.kubectl.get("raycluster", "ray")["metadata"].get(
+            "annotations", {}).get("muster.dev/ended"))
+        self.wait("an event does", lambda: "Cancelled" in self.events_of("ray"))
+        self.server.kill()
+        self.server.start()
+        self.make("next", 1)
+        self.wait_job("next", "Running")
+        self.assertEqual(self.server.job(job)["state"], "Cancelled", "it is not taken again")
+
+    def test_one_that_is_changed_while_it_waits_is_another_job(self):
+        self.make("all", 7)
+        self.wait_job("all", "Running")
+        self.make("small", 5)
+        first = self.wait_job("small", "Waiting")
+        self.kubectl("patch", "raycluster", "small", "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": f"/spec/workerGroupSpecs/0/{key}", "value": 2}
+            for key in ("replicas", "minReplicas", "maxReplicas")]))
+        self.wait("the first job is cancelled",
+                  lambda: self.server.job(first)["state"] == "Cancelled")
+        self.kubectl("delete", "raycluster", "all", "--timeout=60s")
+        self.wait_ready("small", 2)
+
+    def test_a_ray_job_and_its_cluster_are_one_job(self):
+        self.make("all", 7)
+        self.wait_job("all", "Running")
+        self.make("count", 2, kind="RayJob")
+        job = self.wait_job("count", "Waiting")
+        self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/all"])
+        self.kubectl("delete", "raycluster", "all", "--timeout=60s")
+        self.wait_state(job, "Running")
+        made = self.kubectl.names("rayclusters")
+        self.assertEqual(len(made), 1, made)
+        self.wait_ready(made[0].partition("/")[2], 2)
+        self.assertEqual(sorted(one["name"] for one in self.all_jobs()), ["all", "count"],
+                         "the cluster of the RayJob is none")
+        self.kubectl("delete", "rayjob", "count", "--timeout=120s")
+        self.wait("its job is cancelled", lambda: self.server.job(job)["state"] == "Cancelled")
+        self.wait_nothing_left()
+
+    def test_a_ray_job_that_is_preempted_starts_over(self):
+        self.make("count", 5, kind="RayJob", version="v1alpha1")
+        job = self.wait_job("count", "Running")
+        self.make("urgent", 6, priority=80)
+        self.wait_job("urgent", "Running")
+        self.wait_ready("urgent", 6)
+        self.wait_state(job, "Waiting")
+        self.assertEqual(self.kubectl.names("rayclusters"), ["raycluster.ray.io/urgent"])
+        self.kubectl("delete", "raycluster", "urgent", "--timeout=60s")
+        self.wait_state(job, "Running")
+        self.assertEqual(self.server.job(job)["attempt"], 2)
+
+    def test_what_kuberay_cannot_suspend_is_refused(self):
+        self.kubectl.create({
+            "apiVersion": "ray.io/v1", "kind": "RayJob",
+            "metadata": {"name": "odd", "labels": {"muster.dev/queue": "default"}},
+            "spec": {"entrypoint": "true", "clusterSelector": {"ray.io/cluster": "none"}}})
+        self.wait("it says why", lambda: "clusterSelector" in self.events_of("odd").get(
+            "Refused", ""))
+        self.assertIsNone(self.job_of("odd"))
+
+
 def start(options):
     global CLUSTER, GUIDE  # pylint: disable=global-statement
     muster_test.BINARY = options.binary

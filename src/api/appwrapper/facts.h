@@ -55,7 +55,8 @@ struct WrapperAsk {
 
 struct WrapperFacts {
   WrapperAsk ask = {};
-  bool is_mcad = false;  // the profile
+  bool is_mcad = false;      // the profile
+  bool is_labelled = false;  // it is no AppWrapper but what runs itself: see labelled_desk.h
   bool is_deleting = false;
   std::string stuck = {};    // it is deleted and does not go: why
   std::string ignored = {};  // it was changed, and its job is not: why

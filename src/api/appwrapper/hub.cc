@@ -53,6 +53,9 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
                          .on_write = [this](const std::string& job) { tell_events(job); },
                          .say = parts_->say});
   expiry_ = std::make_unique<WrapperExpiry>(*client_, parts_->say);
+  asks_ = std::make_unique<JobAsks>(
+      parts_->requests, options_.user,
+      [this](Duration wait, std::function<void()> then) { answer_after(wait, std::move(then)); });
   make_wait_desk();
   make_travel_desks();
   answer([this] { ask_identity(); });
@@ -70,6 +73,7 @@ void AppWrapperHub::stop() {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   watches_.clear();
+  if (labelled_) labelled_->stop();
   quota_.reset();
   client_.reset();
 }
@@ -80,7 +84,8 @@ void AppWrapperHub::stop() {
 void AppWrapperHub::published(const control::StepReport& report) {
   std::vector<model::Event> ours;
   const auto is_ours = [](const std::string* job) {
-    return job != nullptr && (job->starts_with("aw-") || job->starts_with("mcad-"));
+    return job != nullptr && (job->starts_with("aw-") || job->starts_with("mcad-") ||
+                              job->starts_with(model::in_place_prefix));
   };
   for (const model::Event& event : report.events) {
     if (is_ours(model::job_of(event.body))) ours.push_back(event);
@@ -114,6 +119,10 @@ void AppWrapperHub::answer(std::function<void()> function) {
 }
 
 void AppWrapperHub::answer_after(Duration wait, std::function<void()> function) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_stopping_) return;  // what was asked is answered while the client goes
+  }
   client_->run_after(wait, [this, function = std::move(function)](bool is_stopping) {
     if (!is_stopping) answer(function);
   });
@@ -190,6 +199,7 @@ void AppWrapperHub::do_events(Time now) {
   }
   for (const model::Event& event : taken) {
     const auto at = records_.find(*model::job_of(event.body));
+    if (at == records_.end() && labelled_) labelled_->follow(event, now);
     if (at == records_.end()) continue;
     Record& record = at->second;
     std::optional<model::JobRow>& row = record.facts.row;
@@ -224,6 +234,7 @@ void AppWrapperHub::do_sights() {
   }
   for (auto& [attempt, sight] : taken) {
     const auto at = records_.find(attempt.job);
+    if (at == records_.end() && labelled_) labelled_->see(sight);
     if (at == records_.end() || at->second.is_gone) continue;
     Record& record = at->second;
     const bool is_older = sight.attempt.number < record.facts.sight.attempt.number;
@@ -300,6 +311,7 @@ void AppWrapperHub::begin() {
 }
 
 void AppWrapperHub::watch() {
+  make_labelled_desk();
   for (const WrapperGroup group : {WrapperGroup::Workload, WrapperGroup::McadIbm}) {
     WrapperWatch::Handlers on;
     on.on_change = [this](WrapperChange change) {
@@ -408,6 +420,7 @@ void AppWrapperHub::make_wait_desk() {
                 .later = [this](std::function<void()> then) { answer(std::move(then)); },
                 .find = [this](const std::string& job) -> const std::string* {
                   const auto at = records_.find(job);
+                  if (at == records_.end() && labelled_) return labelled_->waiting(job);
                   if (at == records_.end() || at->second.is_gone || !at->second.facts.row)
                     return nullptr;
                   const model::JobState state = at->second.facts.row->state;
@@ -415,12 +428,42 @@ void AppWrapperHub::make_wait_desk() {
                 },
                 .tell =
                     [this](const std::string& job, const WrapperWait& wait) {
-                      Record& record = records_.at(job);
+                      const auto at = records_.find(job);
+                      if (at == records_.end()) return labelled_->tell_wait(job, wait);
+                      Record& record = at->second;
                       const bool is_news =
                           !record.facts.wait || record.facts.wait->kind != wait.kind;
                       record.facts.wait = wait;
                       if (is_news) touch(record);
                     }});
+}
+
+void AppWrapperHub::make_labelled_desk() {
+  LabelledDesk::Options options;
+  options.read.hub = options_.cluster;
+  options.read.priority = options_.wrap.priority;
+  options.read.is_mcad = options_.wrap.is_mcad;
+  options.read.gpus = options_.wrap.gpus;
+  options.ns = options_.ns;
+  options.user = options_.user;
+  options.hub_mark = hub_mark_;
+  options.has_kueue = has_kueue_;
+  labelled_ = std::make_unique<LabelledDesk>(
+      std::move(options),
+      LabelledDesk::Parts{
+          .client = *client_,
+          .store = parts_->store,
+          .submitter = parts_->submitter,
+          .asks = *asks_,
+          .events = *events_told_,
+          .clock = parts_->clock,
+          .later = [this](std::function<void()> then) { answer(std::move(then)); },
+          .later_after = [this](
+                             Duration wait,
+                             std::function<void()> then) { answer_after(wait, std::move(then)); },
+          .ask_why = [this](const std::string& job, Time at) { waits_->set(job, at); },
+          .say = parts_->say});
+  labelled_->begin();
 }
 
 /// Without what no status tells: many of them wait.

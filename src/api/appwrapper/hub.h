@@ -1,7 +1,7 @@
 // AppWrappers of a hub cluster, as jobs: each that appears is submitted, each that goes is
 // cancelled, and what becomes of its job is written into its status. The spec and the deletion of a
 // hub object are what its author wants; the journal owns the state; the status is only written, and
-// read once when an AppWrapper is taken over.
+// read once when an AppWrapper is taken over. Beside them stand labelled objects: labelled_desk.h.
 //
 // A job's id is made of the hub's name and the AppWrapper's uid, so that no AppWrapper becomes two
 // jobs, whatever is killed when. What is kept of a waiting AppWrapper is small: its object is read,
@@ -31,6 +31,8 @@
 #include "api/appwrapper/copies.h"
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
+#include "api/appwrapper/job_asks.h"
+#include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/status_writer.h"
@@ -204,10 +206,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
   /// Asks for what is wanted now and was not before.
   void edit(const Record& record, const WrapperAsk& followed);
-  void request(const std::string& job, const std::string& verb,
-               std::vector<model::EventBody> events);
   void drop_kept(const std::string& job);
   void cancel(const std::string& job);
+  void ask_cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);
   void refuse(Record& record, const std::string& why);
   void reissue(const std::string& job, std::int64_t edition);
@@ -226,6 +227,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
   void make_wait_desk();
+  void make_labelled_desk();
 
   static constexpr Duration try_again = seconds(1);  // what could not be asked or told now
   const HubOptions options_;
@@ -240,12 +242,14 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   bool is_stopping_ = false;
 
   // Of the thread alone.
+  std::unique_ptr<JobAsks> asks_;
   std::unique_ptr<WaitDesk> waits_;
   std::unique_ptr<WrapperExpiry> expiry_;
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
   std::unique_ptr<WrapperEvents> events_told_;
-  std::string unserved_;  // the hub does not serve AppWrappers: in a sentence
+  std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
+  std::string unserved_;                    // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
   bool has_kueue_ = false;  // it is installed, and manages what has its label
   Time kueue_asked_{0};     // when that was asked last

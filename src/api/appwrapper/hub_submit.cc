@@ -16,6 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view field_manager = "muster";
+constexpr const char* about = "AppWrapper";
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -147,25 +148,9 @@ void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& 
   if (const auto later = missed_.extract(record.job())) follow_spec(record, later.mapped(), now);
 }
 
-void AppWrapperHub::request(const std::string& job, const std::string& verb,
-                            std::vector<model::EventBody> events) {
-  const auto ask = [job, verb, events, user = options_.user](const sched::World& world,
-                                                             Time now) -> Result<control::Asked> {
-    const sched::JobSlot slot = world.find_job(job);
-    control::Asked asked;
-    if (slot.is_none()) return asked;
-    asked.events = still_wanted(world.job(slot), events);
-    if (!asked.events.empty()) asked.audit.push_back({0, now, user, "", verb, job, "AppWrapper"});
-    return asked;
-  };
-  const auto put = parts_->requests.put({ask, [](const Result<control::Answer>&) {}});
-  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed)
-    answer_after(try_again, [this, job, verb, events] { request(job, verb, events); });
-}
-
 void AppWrapperHub::edit(const Record& record, const WrapperAsk& followed) {
   auto wanted = changes_between(record.job(), followed, record.facts.ask);
-  if (!wanted.empty()) request(record.job(), "edit", std::move(wanted));
+  if (!wanted.empty()) asks_->ask(record.job(), "edit", std::move(wanted), about);
 }
 
 /// What is left of one that failed. Its cluster says when it is gone.
@@ -183,30 +168,18 @@ void AppWrapperHub::cancel(const std::string& job) {
   const auto at = records_.find(job);
   const bool is_open =
       at != records_.end() && at->second.facts.row && !model::is_final(at->second.facts.row->state);
-  if (is_open) request(job, "cancel", {model::JobCancelled{job}});
+  if (is_open) ask_cancel(job);
+}
+
+void AppWrapperHub::ask_cancel(const std::string& job) {
+  asks_->ask(job, "cancel", {model::JobCancelled{job}}, about);
 }
 
 /// Of AppWrappers that were deleted while nobody watched.
 void AppWrapperHub::cancel_strays(WrapperGroup group) {
-  auto known = std::make_shared<std::set<std::string>>();
-  for (const auto& [job, record] : records_) known->insert(job);
-  const auto ask = [known, prefix = prefix_of(group), user = options_.user](
-                       const sched::World& world, Time now) -> Result<control::Asked> {
-    control::Asked asked;
-    for (std::uint32_t i = 0; i < world.job_count(); ++i) {
-      const sched::JobSlot slot{i};
-      if (world.is_free(slot)) continue;
-      const sched::Job& job = world.job(slot);
-      if (model::is_final(job.state) || !job.id.starts_with(prefix) || known->contains(job.id))
-        continue;
-      asked.events.emplace_back(model::JobCancelled{job.id});
-      asked.audit.push_back({0, now, user, "", "cancel", job.id, "its AppWrapper was deleted"});
-    }
-    return asked;
-  };
-  const auto put = parts_->requests.put({ask, [](const Result<control::Answer>&) {}});
-  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed)
-    answer_after(try_again, [this, group] { cancel_strays(group); });
+  std::set<std::string> known;
+  for (const auto& [job, record] : records_) known.insert(job);
+  asks_->cancel_strays(prefix_of(group), std::move(known), about);
 }
 
 /// The AppWrapper is to be another job from now on. The watch brings it with its new edition.

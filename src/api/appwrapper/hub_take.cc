@@ -302,7 +302,7 @@ bool AppWrapperHub::waits_for_older(Record& record, const WrapperChange& change)
   const auto row = parts_->store.job(older);
   if (!row && row.error().fault == Fault::NotFound) return false;
   if (row && model::is_final(row->state)) return false;
-  if (row) request(older, "cancel", {model::JobCancelled{older}});
+  if (row) ask_cancel(older);
   take_again(record, change);
   return true;
 }

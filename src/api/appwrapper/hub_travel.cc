@@ -105,7 +105,7 @@ void AppWrapperHub::place_unplaced() {
 
 void AppWrapperHub::tell_events(const std::string& job) {
   const Record& record = records_.at(job);
-  events_told_->tell(job, record.key, record.uid, record.facts, parts_->clock());
+  events_told_->tell(job, subject_of(record.key, record.uid), record.facts, parts_->clock());
 }
 
 }  // namespace muster::api

@@ -99,28 +99,39 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
     const std::string why = row.reason.empty() ? std::string(model::to_text(row.why)) : row.reason;
     steps.push_back(problem(step("Failed", why, row.attempt)));
   }
-  if (row.state == JobState::Cancelled)
+  if (row.state == JobState::Cancelled && facts.is_labelled) {
+    steps.push_back(
+        problem(step("Cancelled",
+                     "its job was cancelled, and it stays suspended; to queue it again, "
+                     "delete it and create it again",
+                     row.attempt),
+                false));
+  } else if (row.state == JobState::Cancelled) {
     steps.push_back(step("Cancelled", "its job was cancelled", row.attempt));
+  }
   return steps;
 }
 
-json::value event_of(const WrapperKey& key, const std::string& uid, const WrapperStep& step,
-                     Time now) {
+EventSubject subject_of(const WrapperKey& key, const std::string& uid) {
   const kube::Resource kind = appwrappers(key.group);
+  return {kind.api_version(), kind.kind, key.ns, key.name, uid};
+}
+
+json::value event_of(const EventSubject& about, const WrapperStep& step, Time now) {
   const std::string at = kube::to_timestamp(now);
-  const auto hash = Hasher().add(uid).add(step.key).value();
+  const auto hash = Hasher().add(about.uid).add(step.key).value();
   json::value made = json::object();
   kube::set_at(made, {"apiVersion"}, "v1");
   kube::set_at(made, {"kind"}, "Event");
   kube::set_at(made, {"metadata", "name"},
-               json::string(fmt::format("{}.{:016x}", key.name.substr(0, name_most), hash)));
-  kube::set_at(made, {"metadata", "namespace"}, json::string(key.ns));
+               json::string(fmt::format("{}.{:016x}", about.name.substr(0, name_most), hash)));
+  kube::set_at(made, {"metadata", "namespace"}, json::string(about.ns));
   kube::set_at(made, {"involvedObject"},
-               json::object{{"apiVersion", json::string(kind.api_version())},
-                            {"kind", json::string(kind.kind)},
-                            {"namespace", json::string(key.ns)},
-                            {"name", json::string(key.name)},
-                            {"uid", json::string(uid)}});
+               json::object{{"apiVersion", json::string(about.api_version)},
+                            {"kind", json::string(about.kind)},
+                            {"namespace", json::string(about.ns)},
+                            {"name", json::string(about.name)},
+                            {"uid", json::string(about.uid)}});
   kube::set_at(made, {"type"}, step.is_warning ? "Warning" : "Normal");
   kube::set_at(made, {"reason"}, json::string(step.reason));
   kube::set_at(made, {"message"}, json::string(step.message.substr(0, message_most)));
@@ -131,7 +142,7 @@ json::value event_of(const WrapperKey& key, const std::string& uid, const Wrappe
   return made;
 }
 
-void WrapperEvents::tell(const std::string& job, const WrapperKey& key, const std::string& uid,
+void WrapperEvents::tell(const std::string& job, const EventSubject& about,
                          const WrapperFacts& facts, Time now) {
   if (telling_ == EventTelling::None) return;
   for (const WrapperStep& step : steps_of(facts)) {
@@ -144,7 +155,7 @@ void WrapperEvents::tell(const std::string& job, const WrapperKey& key, const st
     if (told_.size() >= told_most) told_.clear();  // what is told again has the same name
     told_[job].insert(step.key);
     kube::ApiRequest request =
-        kube::create_request(kube::resources::events(), key.ns, event_of(key, uid, step, now));
+        kube::create_request(kube::resources::events(), about.ns, event_of(about, step, now));
     request.may_retry = false;
     send_(request);
   }

@@ -1,7 +1,7 @@
-// Events of Kubernetes about AppWrappers, as `kubectl describe` shows them: what became of it, and
-// why. Each once, also over a restart: their names are made of what they tell. They help people and
-// no more: nothing waits for them, what cannot be written now is never written, and so many a
-// second are written at most, and of one AppWrapper.
+// Events of Kubernetes about AppWrappers and labelled objects, as `kubectl describe` shows them:
+// what became of it, and why. Each once, also over a restart: their names are made of what they
+// tell. They help people and no more: nothing waits for them, what cannot be written now is never
+// written, and so many a second are written at most, and of one AppWrapper.
 //
 // Threads: the hub's.
 #pragma once
@@ -36,8 +36,17 @@ struct WrapperStep {
 /// What its facts tell now, in order.
 std::vector<WrapperStep> steps_of(const WrapperFacts& facts);
 
-boost::json::value event_of(const WrapperKey& key, const std::string& uid, const WrapperStep& step,
-                            Time now);
+/// The object that an Event is about.
+struct EventSubject {
+  std::string api_version = {};
+  std::string kind = {};
+  std::string ns = {};
+  std::string name = {};
+  std::string uid = {};
+};
+EventSubject subject_of(const WrapperKey& key, const std::string& uid);
+
+boost::json::value event_of(const EventSubject& about, const WrapperStep& step, Time now);
 
 class WrapperEvents {
  public:
@@ -45,8 +54,7 @@ class WrapperEvents {
   using Send = std::function<void(const kube::ApiRequest&)>;
   WrapperEvents(EventTelling telling, Send send) : telling_(telling), send_(std::move(send)) {}
 
-  void tell(const std::string& job, const WrapperKey& key, const std::string& uid,
-            const WrapperFacts& facts, Time now);
+  void tell(const std::string& job, const EventSubject& about, const WrapperFacts& facts, Time now);
   void forget(const std::string& job) { told_.erase(job); }
 
  private:

@@ -94,18 +94,28 @@ TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
                   "Running: its pods run in cluster west"));
 }
 
+TEST(WrapperSteps, OneThatStaysSuspendedBecauseItsJobWasCancelledSaysSo) {
+  WrapperFacts cancelled = at(JobState::Cancelled, 1);
+  EXPECT_FALSE(steps_of(cancelled).back().is_problem) << "its AppWrapper is gone";
+  cancelled.is_labelled = true;
+  EXPECT_EQ(steps_of(cancelled).back().reason, "Cancelled");
+  EXPECT_TRUE(steps_of(cancelled).back().is_problem);
+}
+
 TEST(WrapperEventObject, IsAboutItAndHasTheSameNameWheneverItIsTold) {
   const WrapperKey key{WrapperGroup::Workload, "team", "train"};
   const WrapperStep step = steps_of(waiting()).front();
-  const auto one = event_of(key, "u", step, Time{0});
+  const auto one = event_of(subject_of(key, "u"), step, Time{0});
   EXPECT_EQ(kube::text_at(one, {"involvedObject", "kind"}), "AppWrapper");
   EXPECT_EQ(kube::text_at(one, {"involvedObject", "uid"}), "u");
   EXPECT_EQ(kube::namespace_of(one), "team");
   EXPECT_EQ(kube::text_at(one, {"type"}), "Normal");
-  EXPECT_EQ(kube::name_of(one), kube::name_of(event_of(key, "u", step, Time{0} + hours(1))));
-  EXPECT_NE(kube::name_of(one), kube::name_of(event_of(key, "v", step, Time{0})));
+  EXPECT_EQ(kube::name_of(one),
+            kube::name_of(event_of(subject_of(key, "u"), step, Time{0} + hours(1))));
+  EXPECT_NE(kube::name_of(one), kube::name_of(event_of(subject_of(key, "v"), step, Time{0})));
   WrapperFacts again = waiting(1);
-  EXPECT_NE(kube::name_of(one), kube::name_of(event_of(key, "u", steps_of(again).back(), Time{0})));
+  EXPECT_NE(kube::name_of(one),
+            kube::name_of(event_of(subject_of(key, "u"), steps_of(again).back(), Time{0})));
 }
 
 struct Told {
@@ -124,14 +134,14 @@ struct Told {
 TEST(WrapperEvents, AreWrittenOnceForEachStepAndOnlyWhatIsWanted) {
   Told told;
   WrapperEvents events = told.events(EventTelling::Problems);
-  for (int i = 0; i < 3; ++i) events.tell("a", told.key, "u", waiting(), told.now);
-  events.tell("a", told.key, "u", running(), told.now);
+  for (int i = 0; i < 3; ++i) events.tell("a", subject_of(told.key, "u"), waiting(), told.now);
+  events.tell("a", subject_of(told.key, "u"), running(), told.now);
   EXPECT_EQ(told.written, 1U) << "that it waits, and not that it runs";
   WrapperEvents none = told.events(EventTelling::None);
-  none.tell("a", told.key, "u", waiting(), told.now);
+  none.tell("a", subject_of(told.key, "u"), waiting(), told.now);
   EXPECT_EQ(told.written, 1U);
   WrapperEvents all = told.events(EventTelling::All);
-  all.tell("a", told.key, "u", running(), told.now);
+  all.tell("a", subject_of(told.key, "u"), running(), told.now);
   EXPECT_EQ(told.written, 3U);
 }
 
@@ -139,13 +149,13 @@ TEST(WrapperEvents, AreBoundedForOneAndForAll) {
   Told told;
   WrapperEvents events = told.events(EventTelling::All);
   for (std::uint32_t attempt = 1; attempt <= 30; ++attempt)
-    events.tell("a", told.key, "u", waiting(attempt), told.now);
+    events.tell("a", subject_of(told.key, "u"), waiting(attempt), told.now);
   EXPECT_EQ(told.written, 20U);
   for (int i = 0; i < 200; ++i)
-    events.tell(fmt::format("b{}", i), told.key, "u", waiting(), told.now);
+    events.tell(fmt::format("b{}", i), subject_of(told.key, "u"), waiting(), told.now);
   EXPECT_EQ(told.written, 100U);
   for (int i = 0; i < 200; ++i)
-    events.tell(fmt::format("c{}", i), told.key, "u", waiting(), told.now + seconds(2));
+    events.tell(fmt::format("c{}", i), subject_of(told.key, "u"), waiting(), told.now + seconds(2));
   EXPECT_EQ(told.written, 110U);
 }
 

@@ -1,7 +1,4 @@
-// One watch on AppWrappers: what appears, changes and goes, told as it comes. Nothing is kept but
-// which ones are there.
-//
-// Threads: all handlers are called on the client's I/O thread and must only queue.
+// One watch on AppWrappers of a group: see object_watch.h.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -10,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "api/appwrapper/object_watch.h"
 #include "kube/client.h"
-#include "kube/reflector.h"
 
 namespace muster::api {
 
@@ -43,12 +40,9 @@ class WrapperWatch {
   };
   /// The client must outlive it.
   WrapperWatch(kube::Client& client, WrapperGroup group, const std::string& ns, Handlers handlers);
-  ~WrapperWatch();
 
  private:
-  class Sink;
-  std::shared_ptr<Sink> sink_;
-  std::unique_ptr<kube::Reflector> reflector_;
+  ObjectWatch watch_;
 };
 
 }  // namespace muster::api

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "clusters/clock.h"
+#include "clusters/kubernetes/in_place.h"
 #include "clusters/kubernetes/join_check.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
@@ -17,6 +18,7 @@
 #include "kube/json.h"
 #include "kube/requests.h"
 #include "kube/timestamp.h"
+#include "manifest/ray_submitter.h"
 
 namespace muster::clusters {
 
@@ -693,6 +695,27 @@ const ObjectOptions& KubernetesCluster::objects_for(const std::string& pool) con
 
 void KubernetesCluster::remove(const ports::Attempt& attempt) {
   claims_.release(attempt);
+  if (attempt.job.starts_with(model::in_place_prefix)) return stop(attempt);
+  remove_objects(attempt);
+}
+
+/// What is started in its place is stopped before anything of it is removed: its operator would
+/// only make it anew. Until then the root stays, so that the attempt is not taken for gone.
+void KubernetesCluster::stop(const ports::Attempt& attempt) {
+  const auto command = ports_.payloads.of(attempt.job);
+  if (!command && command.error().fault == Fault::Unavailable) return book_.removed(attempt);
+  if (!command || !is_in_place(**command)) return remove_objects(attempt);
+  ++promised_;
+  writer_->stop(*(*command)->hub, attempt, manifest::only_object((*command)->objects),
+                [this, attempt](bool is_stopped) {
+                  answer([this, attempt, is_stopped] {
+                    if (!is_stopped) return book_.removed(attempt);
+                    remove_objects(attempt);
+                  });
+                });
+}
+
+void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
   ++promised_;
   writer_->remove(
       attempt, [&] { return namespace_of(attempt); },

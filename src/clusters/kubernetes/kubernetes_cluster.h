@@ -158,6 +158,8 @@ class KubernetesCluster : public ports::Cluster,
                   const std::vector<boost::json::value>& objects, Time now);
   const ObjectOptions& objects_for(const std::string& pool) const;
   void remove(const ports::Attempt& attempt);
+  void stop(const ports::Attempt& attempt);
+  void remove_objects(const ports::Attempt& attempt);
   std::string namespace_of(const ports::Attempt& attempt) const;
   void confirm(const ports::Attempt& attempt);
 

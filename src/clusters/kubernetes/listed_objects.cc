@@ -14,11 +14,13 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "clusters/job_environment.h"
+#include "clusters/kubernetes/in_place.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_asks.h"
 #include "kube/json.h"
 #include "manifest/named_objects.h"
 #include "manifest/pod_sets.h"
+#include "manifest/ray_submitter.h"
 
 namespace muster::clusters {
 
@@ -282,7 +284,13 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
   std::vector<model::NamedObject> named;  // before the defaults of this cluster are in it
   if (is_from_elsewhere(command, options.cluster)) named = manifest::named_objects(*list);
   auto made = ListMaker(action, command, *all, std::move(*list)).make();
-  if (made) made->named = std::move(named);
+  if (!made) return made;
+  made->named = std::move(named);
+  if (!is_in_place(command)) return made;
+  if (made->objects.size() != 1)
+    return invalid(fmt::format("objects: {}; one is started in its place", made->objects.size()));
+  made->in_place_uid = command.hub->uid;
+  made->queued = manifest::only_object(command.objects);
   return made;
 }
 

@@ -50,6 +50,10 @@ struct ListedObjects {
   /// What their pods name as their owner wrote them, if the list comes from another cluster.
   std::vector<model::NamedObject> named = {};
   ports::Luggage luggage = {};  // what comes along from there
+  /// The list is one object that is there, with this uid, and is started in its place; "": it is
+  /// not.
+  std::string in_place_uid = {};
+  boost::json::value queued = {};  // that object as it was queued
 };
 
 /// Fault::Invalid if the list does not read, does not belong to the placement, or wants something

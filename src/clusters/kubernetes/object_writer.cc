@@ -12,6 +12,7 @@
 
 #include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/gang_state.h"
+#include "clusters/kubernetes/in_place_writer.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/shared_objects.h"
 #include "kube/discovery.h"
@@ -202,9 +203,20 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
                      if (met == Met::Others) return list->done(clash_of(list->listed.root));
                      if (kube::find(*root, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
+                     if (!list->listed.in_place_uid.empty()) return self->start(list);
                      for (json::value& object : list->listed.objects) put_owner(object, *root);
                      self->make_luggage(list, *root);
                    });
+  }
+
+  /// Its object owns the root, and not the other way round: it stays when the attempt goes.
+  void start(const List& list) {
+    start_in_place(client,
+                   {.resource = list->resources.front(),
+                    .uid = list->listed.in_place_uid,
+                    .dressed = std::move(list->listed.objects.front()),
+                    .queued = std::move(list->listed.queued)},
+                   list->done);
   }
 
   void make_luggage(const List& list, const json::value& root) {
@@ -479,6 +491,17 @@ void ObjectWriter::make(ListedObjects listed, std::function<void(MadeObjects)> d
                        core->find_kinds(list);
                      });
   });
+}
+
+void ObjectWriter::stop(const model::HubObject& hub, const ports::Attempt& attempt,
+                        json::value queued, std::function<void(bool)> done) {
+  core_->kinds.find_later(
+      hub.api_version, hub.kind,
+      [core = core_, hub, attempt, queued = std::move(queued),
+       done = std::move(done)](const Reply<kube::Resource>& found) {
+        if (!found) return done(found.error().is_not_found());  // its kind is gone, and so is it
+        stop_in_place(core->client, {*found, hub, attempt, queued}, done);
+      });
 }
 
 void ObjectWriter::force_away(const std::string& ns, const std::string& pod,

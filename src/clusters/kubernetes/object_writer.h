@@ -18,6 +18,7 @@
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/luggage.h"
 #include "kube/client.h"
+#include "model/command.h"
 #include "ports/cluster.h"
 
 namespace muster::clusters {
@@ -66,6 +67,9 @@ class ObjectWriter {
   void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
               std::function<void(bool is_taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
+  /// The object of an attempt that was started in its place: see in_place_writer.h.
+  void stop(const model::HubObject& hub, const ports::Attempt& attempt, boost::json::value queued,
+            std::function<void(bool is_stopped)> done);
   /// Of all attempts of a job, in one namespace: deletes, and asks whether all is gone.
   void remove_kept(const std::string& ns, const std::string& job, std::function<void(bool)> done);
   /// Deletes a pod without waiting for its node, unless it is another one by now.

@@ -53,6 +53,10 @@ Rule helpful(Rule made, std::string_view note, std::string_view only = "") {
   return made;
 }
 
+constexpr std::string_view old_mcad = "for clients of MCAD before 1.35";
+constexpr std::string_view left_by_another = "to take over what another controller left";
+constexpr std::string_view owners_protected = "needed where owners are protected, as on OpenShift";
+
 const std::vector<Rule>& rules() {
   constexpr Where all = Where::Everywhere;
   constexpr Where ns = Where::Namespace;
@@ -86,21 +90,26 @@ const std::vector<Rule>& rules() {
               "to remove those that succeeded when their time to live is over"),
       helpful(
           rule(ns, What::AppWrappers, "appwrappers/finalizers.workload.codeflare.dev", {"update"}),
-          "needed where owners are protected, as on OpenShift"),
+          owners_protected),
       helpful(rule(ns, What::AppWrappers, "appwrappers.mcad.ibm.com",
                    {"get", "list", "watch", "patch"}),
-              "for clients of MCAD before 1.35"),
-      helpful(rule(ns, What::AppWrappers, "appwrappers/status.mcad.ibm.com", {"patch"}),
-              "for clients of MCAD before 1.35"),
+              old_mcad),
+      helpful(rule(ns, What::AppWrappers, "appwrappers/status.mcad.ibm.com", {"patch"}), old_mcad),
+      helpful(rule(ns, What::AppWrappers, "rayclusters rayjobs.ray.io",
+                   {"get", "list", "watch", "patch", "update"}),
+              "to start and stop those with the label `muster.dev/queue`"),
+      helpful(rule(ns, What::AppWrappers, "rayclusters.ray.io", {"delete"}),
+              "those of labelled RayJobs that have ended"),
+      helpful(rule(ns, What::AppWrappers, "rayclusters/finalizers rayjobs/finalizers.ray.io",
+                   {"update"}),
+              owners_protected),
       helpful(rule(ns, What::AppWrappers, "events", {"create"}), "with appwrappers.events"),
       helpful(rule(ns, What::AppWrappers, "quotasubtrees.quota.codeflare.dev", {"list", "watch"}),
               "with appwrappers.quota"),
       helpful(rule(ns, What::AppWrappers, "quotasubtrees.ibm.com", {"list", "watch"}),
               "with appwrappers.quota"),
-      helpful(rule(ns, What::AppWrappers, "pods", {"patch"}),
-              "to take over what another controller left"),
-      helpful(rule(ns, What::AppWrappers, "replicasets.apps", {"get"}),
-              "to take over what another controller left"),
+      helpful(rule(ns, What::AppWrappers, "pods", {"patch"}), left_by_another),
+      helpful(rule(ns, What::AppWrappers, "replicasets.apps", {"get"}), left_by_another),
       helpful(rule(ns, What::WrappedKind, "", {"patch", "delete"}),
               "to take over, or to stop, what another controller left"),
       helpful(rule(all, What::AppWrappers,

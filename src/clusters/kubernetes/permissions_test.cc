@@ -67,6 +67,7 @@ TEST(Permissions, TheManifestGrantsWhatTheCheckAsksForAndNothingElse) {
       asked(all).contains("patch appwrappers.workload.codeflare.dev/status in namespace "
                           "team"));
   EXPECT_TRUE(asked(all).contains("create rayclusters.ray.io in namespace team"));
+  EXPECT_TRUE(asked(all).contains("update rayjobs.ray.io in namespace team")) << "labelled ones";
   EXPECT_TRUE(asked(all).contains("watch widgets.example.com in namespace team"));
   EXPECT_FALSE(asked(plain).contains("create configmaps in namespace team"));
   EXPECT_TRUE(asked(plain).contains("create pods/exec in namespace team"));

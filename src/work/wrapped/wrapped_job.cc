@@ -56,16 +56,6 @@ Totals totals_of(const model::Gang& gang) {
   return totals;
 }
 
-/// As MCAD fits: against the sum of a cluster's nodes, where GPUs are an amount like any other and
-/// nothing is asked of a single node.
-void flatten(model::PodShape& pod) {
-  model::PodShape flat;
-  flat.requests = std::move(pod.requests);
-  if (pod.gpu.count > 0) flat.requests.extended["nvidia.com/gpu"] += pod.gpu.count;
-  flat.labels = std::move(pod.labels);
-  pod = std::move(flat);
-}
-
 model::ReadyGrowth growth_of(GrowthType growth) {
   switch (growth) {
     case GrowthType::Exponential:
@@ -200,7 +190,7 @@ class JobMaker {
       job_.warnings.push_back(std::move(wish));
     asked_ = totals_of(job_.spec.gang);
     if (options_.is_mcad) {
-      for (model::PodSet& set : job_.spec.gang.sets) flatten(set.pod);
+      for (model::PodSet& set : job_.spec.gang.sets) flatten_as_mcad(set.pod);
     }
     job_.command.objects = json::serialize(entries);
     return Ok{};
@@ -312,6 +302,14 @@ class JobMaker {
 };
 
 }  // namespace
+
+void flatten_as_mcad(model::PodShape& pod) {
+  model::PodShape flat;
+  flat.requests = std::move(pod.requests);
+  if (pod.gpu.count > 0) flat.requests.extended["nvidia.com/gpu"] += pod.gpu.count;
+  flat.labels = std::move(pod.labels);
+  pod = std::move(flat);
+}
 
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options) {
   AppWrapper whole = wrapper;

@@ -61,6 +61,10 @@ std::vector<PodSetPath> pod_sets_of(const WrappedItem& item);
 /// Fault::Invalid names the field; Fault::Unavailable: no cluster that it may run in is there now.
 Result<WrappedJob> wrapped_job(const AppWrapper& wrapper, const WrapOptions& options);
 
+/// As MCAD fits: against the sum of a cluster's nodes, where GPUs are an amount like any other and
+/// nothing is asked of a single node.
+void flatten_as_mcad(model::PodShape& pod);
+
 /// MCAD's count of what an item asks for: replicas of the object, not the parallelism of Jobs;
 /// containers only, a limit where there is no request; nothing for kinds it does not know.
 Totals mcad_totals(const WrappedItem& item);
