@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import time
 
 import muster_test
 from binaries import module_folder
@@ -23,6 +24,10 @@ GUIDE = None  # folder of the guide's files
 APPWRAPPERS = "/apis/workload.codeflare.dev/v1beta1/{ns}/appwrappers"
 RAY = "/apis/ray.io/v1/{ns}"
 MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
+
+
+def now_text():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class WithRay(muster_test.WithCluster):
@@ -331,11 +336,11 @@ class Labelled(WithRay):
         self.make("first", 4)
         self.wait_job("first", "Running")
         self.wait_ready("first", 4)
-        second = self.make("second", 3, version="v1alpha1")
+        self.make("second", 3, version="v1alpha1")
         job = self.wait_job("second", "Waiting")
         self.wait("it says why", lambda: "InsufficientResources" in self.events_of("second"))
         self.assertIn("second is waiting", self.muster("explain", job))
-        self.wait_resting("second", second["spec"])
+        self.wait_resting("second", self.spec_of("second"))
         # Five cores are used, and counted once: two more fit beside it.
         self.make("beside", 1, priority=40)
         self.server.kill()
@@ -455,6 +460,24 @@ class Labelled(WithRay):
         self.kubectl("delete", "raycluster", "urgent", "--timeout=60s")
         self.wait_state(job, "Running")
         self.assertEqual(self.server.job(job)["attempt"], 2)
+
+    def test_a_ray_job_that_succeeds_ends_its_job_and_stays(self):
+        self.make("count", 2, kind="RayJob")
+        job = self.wait_job("count", "Running")
+        # No Ray is in the pods that could say so.
+        self.kubectl("patch", "rayjob", "count", "--subresource=status", "--type=merge", "-p",
+                     json.dumps({"status": {"jobStatus": "SUCCEEDED", "endTime": now_text(),
+                                            "jobDeploymentStatus": "Complete"}}))
+        self.wait_state(job, "Succeeded")
+        self.wait("its cluster is gone", lambda: not self.kubectl.names("rayclusters"))
+        self.wait("it says so", lambda: self.kubectl.get("rayjob", "count")["metadata"][
+            "annotations"].get("muster.dev/ended"))
+        self.assertFalse(self.spec_of("count", "rayjob")["suspend"], "it is left as it was")
+        self.server.kill()
+        self.server.start()
+        self.make("next", 6)  # nobody plays the end of the pod that submitted it
+        self.wait_job("next", "Running")
+        self.assertEqual(self.server.job(job)["state"], "Succeeded")
 
     def test_what_kuberay_cannot_suspend_is_refused(self):
         self.kubectl.create({
