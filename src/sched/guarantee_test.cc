@@ -121,14 +121,14 @@ TEST(Guarantee, AnEndLetsOthersInAndTheyMayPushAThird) {
   w.world.guarantees.take_news();
   w.end("third");
   EXPECT_TRUE(w.inside("fourth"));
-  EXPECT_FALSE(w.world.guarantees.take_news().fallen);
+  EXPECT_TRUE(w.world.guarantees.take_news().fallen.empty());
   w.end("first");
   EXPECT_TRUE(w.inside("second"));
   EXPECT_TRUE(w.inside("fourth"));
   w.run("fifth", "q", 2, 90);
   EXPECT_FALSE(w.inside("second"));
   const Guarantees::News news = w.world.guarantees.take_news();
-  EXPECT_TRUE(news.fallen);
+  EXPECT_FALSE(news.fallen.empty());
   EXPECT_TRUE(news.grown.contains(w.world.quota.find("q")));
 }
 

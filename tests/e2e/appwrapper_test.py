@@ -191,12 +191,12 @@ class Mcad(WithHub):
                          [("big", "Pending"), ("small", "Running")])
         self.assertIn("big is waiting\nwaits   can never start: 0 of 1 pod fit",
                       self.muster("aw", "explain", f"{self.namespace}/big"))
-        self.assertIn("real", self.muster("aw", "explain", "small"))
+        self.assertIn("small is running", self.muster("aw", "explain", "small"))
         self.assertEqual(self.muster("aw", "move", "big", "other"), "big: queue other\n")
         self.wait("it is there", lambda: self.status("big")["muster"]["queue"] == "other")
         self.muster("aw", "explain", "none", code=1)
         self.assertIn("no AppWrapper none", self.said)
-        self.muster("aw", "move", "big", "nowhere", code=1)
+        self.muster("aw", "move", "big", "nowhere", code=2)
         self.assertIn("nowhere", self.said)
 
     @alone  # pods of others would be on its nodes when they go
