@@ -74,7 +74,7 @@ def main():
         finally:
             stopped = playground("stop", "--folder", folder)
         assert "stopped" in stopped, stopped
-        assert not processes_of(folder), processes_of(folder)
+        wait_until("who held them all ends last", lambda: not processes_of(folder), wait_s=5)
         assert "nothing runs" in playground("stop", "--folder", folder)
     return 0
 
