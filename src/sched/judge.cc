@@ -238,20 +238,22 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   QuotaAnswers quota(world, agenda.capacity, policy, asker, venues, counts);
   const auto first_over = quota.of(only_promised ? *promised : venues.all.front());
   bool all_over = first_over.has_value();
+  const auto note_over = [&](const Venue& venue) {
+    j.over_somewhere = true;
+    j.over_held = j.over_held || quota.of(venue)->bound == QuotaBound::Held;
+  };
   j.candidates.reserve(venues.all.size());
   for (const Venue& venue : venues.all) {
     if (only_promised && !is_promised(world, job, venues, venue)) continue;
     if (first_over && quota.of(venue)) {
-      j.over_somewhere = true;
-      j.over_held = j.over_held || quota.of(venue)->bound == QuotaBound::Held;
+      note_over(venue);
       continue;
     }
     all_over = false;
     const Asker& here = quota.asker_at(venue);
     const VenueView view = placer.view(venue, shape, counts, here);
     if ((view.placeable > 0 || view.reserved_only) && quota.of(venue)) {
-      j.over_somewhere = true;
-      j.over_held = j.over_held || quota.of(venue)->bound == QuotaBound::Held;
+      note_over(venue);
       continue;
     }
     if (view.placeable > none.best) none = {shape.pods, view.placeable, venue.cluster};

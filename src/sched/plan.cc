@@ -196,6 +196,7 @@ class Planner {
   void consider(LineId id) {
     const JobSlot slot = agenda_.current(id);
     considered_ = slot;
+    over_held_ = lent_ = false;  // of the line before
     const Line& line = world_.line(id);
     if (given_up_.contains(slot) || out_of_turn_.contains(slot)) {
       agenda_.advance(world_, id);
@@ -216,7 +217,6 @@ class Planner {
     }
     Why why;
     turn_ = agenda_.is_turn_inside(world_, id) ? Turn::Inside : Turn::Everybody;
-    lent_ = false;
     const bool starts = try_start(id, slot, why);
     turn_ = Turn::Everybody;
     if (starts) return;
@@ -253,7 +253,7 @@ class Planner {
     } else {
       agenda_.park(world_, id, why, recheck);
       if (std::exchange(wants_nodes_, false)) agenda_.wants_nodes(id);
-      if (std::exchange(over_held_, false)) agenda_.watches_others(id);
+      if (over_held_) agenda_.watches_others(id);
     }
     tell_rights();
   }
