@@ -12,6 +12,8 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "base/prng.h"
 #include "net/http_client.h"
@@ -21,6 +23,9 @@ namespace muster::kube {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::size_t burst_first = 4;     // requests under way when a burst begins
+constexpr Duration patience = seconds(2);  // of patient requests in line
 
 std::int64_t steady_ms() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -67,6 +72,7 @@ struct Client::State {
   int attempts = 0;
   bool was_refused = false;  // a 401 has been answered by new credentials
   bool has_slot = false;     // counts as one of requests_max
+  std::int64_t in_line_since_ms = 0;
   std::uint64_t generation = 0;
 
   std::mutex mutex;
@@ -117,26 +123,37 @@ class Client::Core {
 
   /// Takes its turn: only so many requests are under way.
   void begin(const StatePtr& state) {
-    if (state->done) {
-      const std::lock_guard lock(mutex_);
-      if (running_ >= options_.requests_max) {
-        line_.push_back(state);
-        return;
-      }
-      ++running_;
-      state->has_slot = true;
-    }
+    if (state->done && !take_slot(state)) return;
     if (state->on_bytes) listen_to(state);
     attempt(state);
   }
 
   std::size_t waiting() const {
     const std::lock_guard lock(mutex_);
-    return line_.size();
+    return line_.size() + patient_line_.size();
   }
   Duration unheard_for() const { return milliseconds(steady_ms() - heard_at_ms_); }
 
  private:
+  /// False: it is in line.
+  bool take_slot(const StatePtr& state) {
+    bool is_first_in_line = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (running_ < allowed_) {
+        ++running_;
+        state->has_slot = true;
+        return true;
+      }
+      state->in_line_since_ms = steady_ms();
+      (state->request.is_patient ? patient_line_ : line_).push_back(state);
+      if (allowed_ < options_.requests_max)
+        is_first_in_line = !std::exchange(will_allow_all_, true);
+    }
+    if (is_first_in_line) allow_all_soon();
+    return false;
+  }
+
   void attempt(const StatePtr& state) {
     ++state->attempts;
     credentials_.get([this, state](const Result<Credential>& credential) {
@@ -288,24 +305,69 @@ class Client::Core {
     if (state->socket && state->socket->on_close) state->socket->on_close(error);
   }
 
+  /// Of those in line; null: nobody. Under the mutex.
+  StatePtr take_next() {
+    const bool is_patience_over =
+        !patient_line_.empty() &&
+        steady_ms() - patient_line_.front()->in_line_since_ms >= patience.ms;
+    std::deque<StatePtr>& line = line_.empty() || is_patience_over ? patient_line_ : line_;
+    if (line.empty()) return nullptr;
+    StatePtr next = std::move(line.front());
+    line.pop_front();
+    return next;
+  }
+
+  /// Those in line that may go now. Under the mutex.
+  std::vector<StatePtr> take_allowed() {
+    std::vector<StatePtr> taken;
+    for (; running_ < allowed_; ++running_) {
+      StatePtr one = take_next();
+      if (!one) break;
+      one->has_slot = true;
+      taken.push_back(std::move(one));
+    }
+    return taken;
+  }
+
+  void start(const std::vector<StatePtr>& requests) {
+    // Not from here: a thousand cancelled ones in line would be a thousand calls deep.
+    for (const StatePtr& one : requests) {
+      http_->run_after(milliseconds(0), [this, one](bool is_stopping) {
+        if (is_stopping || one->cancelled_now()) return finish(one, cancelled());
+        attempt(one);
+      });
+    }
+  }
+
+  /// As TCP does: a burst begins with a few requests, and each answer lets one more go. All at once
+  /// they would wait for as many new connections first, while those that are there do nothing.
   void pass_on_slot() {
-    StatePtr next;
+    std::vector<StatePtr> next;
     {
       const std::lock_guard lock(mutex_);
-      if (line_.empty()) {
-        --running_;
-        return;
-      }
-      next = std::move(line_.front());
-      line_.pop_front();
-      next->has_slot = true;
+      --running_;
+      allowed_ = std::min(allowed_ + 1, options_.requests_max);
+      next = take_allowed();
+      if (running_ == 0) allowed_ = allowed_first();
     }
-    // Not from here: a thousand cancelled ones in line would be a thousand calls deep.
-    http_->run_after(milliseconds(0), [this, next](bool is_stopping) {
-      if (is_stopping || next->cancelled_now()) return finish(next, cancelled());
-      attempt(next);
+    start(next);
+  }
+
+  /// A few slow answers do not keep the others in line.
+  void allow_all_soon() {
+    http_->run_after(options_.burst_wait, [this](bool is_stopping) {
+      std::vector<StatePtr> next;
+      {
+        const std::lock_guard lock(mutex_);
+        will_allow_all_ = false;
+        if (line_.empty() || is_stopping) return;
+        allowed_ = options_.requests_max;
+        next = take_allowed();
+      }
+      start(next);
     });
   }
+  std::size_t allowed_first() const { return std::min(burst_first, options_.requests_max); }
 
   // --- whether the server is still there
 
@@ -403,9 +465,12 @@ class Client::Core {
   const ClientOptions options_;
   std::string base_;
   mutable std::mutex mutex_;
-  Prng jitter_;              // guarded by mutex_, as the next four
+  Prng jitter_;              // guarded by mutex_, as the next seven
   std::size_t running_ = 0;  // requests under way
+  std::size_t allowed_ = allowed_first();
+  bool will_allow_all_ = false;
   std::deque<StatePtr> line_;
+  std::deque<StatePtr> patient_line_;
   std::vector<std::weak_ptr<State>> streams_;
   bool is_listening_ = false;  // will look at streams_ again
   std::atomic<std::int64_t> heard_at_ms_ = steady_ms();

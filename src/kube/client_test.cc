@@ -193,6 +193,66 @@ TEST(Client, OnlySoManyRequestsAreUnderWayAndAllAreAnswered) {
   last.take();
 }
 
+TEST(Client, ABurstBeginsWithAFewRequestsAndGrowsWithTheAnswers) {
+  ScriptedServer server;
+  Mailbox<net::Responder> held;
+  constexpr int count = 12;
+  for (int i = 0; i < count; ++i) {
+    server.then([&](const net::Request&, const net::Responder& answer) { held.put(answer); });
+  }
+  const auto client = make_client(server.access(), {.requests_max = 64, .burst_wait = minutes(10)});
+  Mailbox<int> done;
+  for (int i = 0; i < count; ++i) {
+    client->send_later(get_pod(), [&](const Reply<Client::Json>&) { done.put(1); });
+  }
+  EXPECT_EQ(client->waiting(), 8U);
+  std::vector<net::Responder> first;
+  for (int i = 0; i < 4; ++i) first.push_back(held.take());
+  for (const net::Responder& answer : first) answer.send({200, {}, "{}"});
+  for (int i = 0; i < 4; ++i) done.take();
+  for (int i = 0; i < 8; ++i) held.take().send({200, {}, "{}"});
+  for (int i = 0; i < 8; ++i) done.take();
+}
+
+TEST(Client, SlowAnswersToTheFirstOfABurstKeepNobodyInLine) {
+  ScriptedServer server;
+  Mailbox<net::Responder> held;
+  constexpr int count = 12;
+  for (int i = 0; i < count; ++i) {
+    server.then([&](const net::Request&, const net::Responder& answer) { held.put(answer); });
+  }
+  const auto client = make_client(server.access(), {.requests_max = 64});
+  Mailbox<int> done;
+  for (int i = 0; i < count; ++i) {
+    client->send_later(get_pod(), [&](const Reply<Client::Json>&) { done.put(1); });
+  }
+  std::vector<net::Responder> all;
+  for (int i = 0; i < count; ++i) all.push_back(held.take());  // none is answered before
+  for (const net::Responder& answer : all) answer.send({200, {}, "{}"});
+  for (int i = 0; i < count; ++i) done.take();
+}
+
+TEST(Client, APatientRequestLetsThoseInLineGoFirst) {
+  ScriptedServer server;
+  Mailbox<net::Responder> held;
+  std::vector<std::string> order;
+  const auto note = [&](const net::Request& request, const net::Responder& answer) {
+    order.push_back(request.target.substr(request.target.rfind('/') + 1));
+    held.put(answer);
+  };
+  for (int i = 0; i < 4; ++i) server.then(note);
+  const auto client = make_client(server.access(), {.requests_max = 1});
+  Mailbox<int> done;
+  for (const char* name : {"first", "patient", "second", "third"}) {
+    ApiRequest request = get_request(resources::pods(), "ns", name);
+    request.is_patient = std::string_view(name) == "patient";
+    client->send_later(std::move(request), [&](const Reply<Client::Json>&) { done.put(1); });
+  }
+  for (int i = 0; i < 4; ++i) held.take().send({200, {}, "{}"});
+  for (int i = 0; i < 4; ++i) done.take();
+  EXPECT_THAT(order, ElementsAre("first", "second", "third", "patient"));
+}
+
 TEST(Client, CallsUnderWayAndInLineEndAsCancelledWithTheClient) {
   ScriptedServer server;
   Mailbox<net::Responder> held;

@@ -25,6 +25,7 @@ struct ApiRequest {
   std::optional<Duration> idle_timeout = {};  // without a byte; of streams, which have none else
   bool may_retry = true;
   bool is_answer_read = true;  // false: of an answer that is no error nothing is wanted, it is null
+  bool is_patient = false;     // in line, lets the others go first for up to two seconds
 };
 
 ApiRequest get_request(const Resource& resource, std::string_view ns, std::string_view name,

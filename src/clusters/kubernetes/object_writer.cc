@@ -350,33 +350,18 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   }
   void need_peers(const std::optional<json::value>& service, const Shared& then) {
     if (!service) return then(std::nullopt);
-    shared.rely_on(kube::resources::services(), *service, then_of(then));
+    shared.need_last(kube::resources::services(), *service, then_of(then));
   }
 
-  /// Objects and Service are made at once: neither needs the other to be taken.
-  struct Both {
-    OnMade done;
-    std::mutex mutex;
-    int left = 2;  // guarded by mutex, as the next two
-    MadeObjects objects;
-    MadeObjects service;
-
-    void take(MadeObjects& into, MadeObjects how) {
-      {
-        const std::lock_guard lock(mutex);
-        into = std::move(how);
-        if (--left > 0) return;
-      }
-      done(objects.how == Making::Done ? std::move(service) : std::move(objects));
-    }
-  };
-  void make_both(const std::optional<json::value>& peers, const Objects& objects,
-                 const OnMade& done) {
-    const auto both = std::make_shared<Both>();
-    both->done = done;
-    make_from(0, objects, [both](MadeObjects how) { both->take(both->objects, std::move(how)); });
-    need_peers(peers, [both](const std::optional<MadeObjects>& refused) {
-      both->take(both->service, refused.value_or(MadeObjects{}));
+  /// The Service comes last: pods need it when they run, and in a burst of gangs the controllers of
+  /// its endpoints would write for every pod while Jobs wait in line.
+  void make_then_peers(const std::optional<json::value>& peers, const Objects& objects,
+                       const OnMade& done) {
+    make_from(0, objects, [self = shared_from_this(), peers, done](MadeObjects how) {
+      if (how.how != Making::Done) return done(std::move(how));
+      self->need_peers(peers, [done](const std::optional<MadeObjects>& refused) {
+        done(refused.value_or(MadeObjects{}));
+      });
     });
   }
 
@@ -521,7 +506,7 @@ void ObjectWriter::make(std::optional<json::value> peers, std::vector<json::valu
   core_->need_priority_class([core = core_, peers = std::move(peers), all,
                               done = std::move(done)](const std::optional<MadeObjects>& no_class) {
     if (no_class) return done(*no_class);
-    core->make_both(peers, all, done);
+    core->make_then_peers(peers, all, done);
   });
 }
 

@@ -55,7 +55,7 @@ class ObjectWriter {
   /// Makes what every attempt needs, so that the first does not wait for it.
   void prepare();
   /// One after the other; those that are there already are fine. First, unless it was there once,
-  /// the priority class; beside them a Service that the attempt shares with others.
+  /// the priority class; last a Service that the attempt shares with others.
   void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
             std::function<void(MadeObjects)> done);
   /// The same of a list of objects, which the root owns unless the list is its own, after its

@@ -1,5 +1,6 @@
 #include "clusters/kubernetes/object_writer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
@@ -17,6 +18,7 @@ namespace muster::clusters {
 namespace {
 
 using Making = AttemptBook::Making;
+using ::testing::ElementsAre;
 
 Making judged(int code, const std::string& reason = "") {
   kube::ApiError error;
@@ -92,23 +94,18 @@ std::string script_step(const net::Request& request) {
   return request.target.find("/services") != std::string::npos ? "service" : "job";
 }
 
-TEST(ObjectWriter, AJobIsMadeBesideTheServiceOfItsPeers) {
+TEST(ObjectWriter, AJobIsMadeBeforeTheServiceOfItsPeers) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());
   ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns"});
-  std::mutex mutex;
-  std::vector<net::Responder> held;
-  std::promise<void> both;
-  const auto hold = [&](const net::Request&, const net::Responder& answer) {
-    const std::lock_guard lock(mutex);
-    held.push_back(answer);
-    if (held.size() == 2) both.set_value();
+  std::vector<std::string> steps;
+  const auto note = [&](const net::Request& request, const net::Responder& answer) {
+    steps.push_back(script_step(request));
+    answer.send({201, {}, "{}"});
   };
-  server.then(hold).then(hold);
-  auto made = make(writer);
-  both.get_future().get();  // neither waits for the other
-  for (const net::Responder& answer : held) answer.send({201, {}, "{}"});
-  EXPECT_EQ(made.get().how, Making::Done);
+  server.then(note).then(note);
+  EXPECT_EQ(make(writer).get().how, Making::Done);
+  EXPECT_THAT(steps, ElementsAre("job", "service"));
 }
 
 TEST(ObjectWriter, AGangWhosePeersCannotBeMadeIsNotMade) {

@@ -26,7 +26,11 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(kube::Client& client, Duration trusted_for) : client_(client), trusted_for_(trusted_for) {}
 
-  void need(const kube::Resource& resource, const json::value& object, bool may_be_old, Then then) {
+  struct How {
+    bool may_be_old = false;
+    bool is_patient = false;
+  };
+  void need(const kube::Resource& resource, const json::value& object, How how, const Then& then) {
     const std::string key = resource.plural + "/" + kube::key_of(object);
     bool is_to_ask = false;
     bool is_there = false;
@@ -34,12 +38,16 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
       const std::lock_guard lock(mutex_);
       Known& known = known_[key];
       const bool is_fresh = known.is_there && steady_now() < known.until;
-      is_there = is_fresh || (may_be_old && known.is_there);
+      is_there = is_fresh || (how.may_be_old && known.is_there);
       is_to_ask = !is_fresh && !std::exchange(known.is_asked, !is_fresh);
       if (!is_there) known.waiting.push_back(then);
     }
     if (is_there) then(Ok{});
-    if (is_to_ask) create(key, resource, object);
+    if (!is_to_ask) return;
+    kube::ApiRequest request = kube::unread(kube::create_request(
+        resource, kube::namespace_of(object), object, {.field_manager = field_manager}));
+    request.is_patient = how.is_patient;
+    create(key, resource, object, std::move(request));
   }
 
  private:
@@ -50,21 +58,20 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
     std::vector<Then> waiting;
   };
 
-  void create(const std::string& key, const kube::Resource& resource, const json::value& object) {
-    client_.send_later(
-        kube::unread(kube::create_request(resource, kube::namespace_of(object), object,
-                                          {.field_manager = field_manager})),
-        [self = shared_from_this(), key, resource, name = std::string(kube::name_of(object)),
-         ns = std::string(kube::namespace_of(object))](const Reply<json::value>& made) {
-          if (made || made.error().is_already_exists()) return self->answer(key, Ok{});
-          if (!made.error().is_forbidden()) return self->answer(key, made.error());
-          self->client_.send_later(
-              kube::get_request(resource, ns, name),
-              [self, key, why = made.error()](const Reply<json::value>& found) {
-                if (found) return self->answer(key, Ok{});
-                self->answer(key, why);
-              });
-        });
+  void create(const std::string& key, const kube::Resource& resource, const json::value& object,
+              kube::ApiRequest request) {
+    client_.send_later(std::move(request), [self = shared_from_this(), key, resource,
+                                            name = std::string(kube::name_of(object)),
+                                            ns = std::string(kube::namespace_of(object))](
+                                               const Reply<json::value>& made) {
+      if (made || made.error().is_already_exists()) return self->answer(key, Ok{});
+      if (!made.error().is_forbidden()) return self->answer(key, made.error());
+      self->client_.send_later(kube::get_request(resource, ns, name),
+                               [self, key, why = made.error()](const Reply<json::value>& found) {
+                                 if (found) return self->answer(key, Ok{});
+                                 self->answer(key, why);
+                               });
+    });
   }
 
   void answer(const std::string& key, const Reply<Ok>& there) {
@@ -89,11 +96,17 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
 SharedObjects::SharedObjects(kube::Client& client, Duration trusted_for)
     : core_(std::make_shared<Core>(client, trusted_for)) {}
 SharedObjects::~SharedObjects() = default;
-void SharedObjects::need(const kube::Resource& resource, const json::value& object, Then then) {
-  core_->need(resource, object, false, std::move(then));
+void SharedObjects::need(const kube::Resource& resource, const json::value& object,
+                         const Then& then) {
+  core_->need(resource, object, {}, then);
 }
-void SharedObjects::rely_on(const kube::Resource& resource, const json::value& object, Then then) {
-  core_->need(resource, object, true, std::move(then));
+void SharedObjects::rely_on(const kube::Resource& resource, const json::value& object,
+                            const Then& then) {
+  core_->need(resource, object, {.may_be_old = true}, then);
+}
+void SharedObjects::need_last(const kube::Resource& resource, const json::value& object,
+                              const Then& then) {
+  core_->need(resource, object, {.may_be_old = true, .is_patient = true}, then);
 }
 
 void remove_peers(kube::Client& client, const std::string& ns, const std::string& server) {

@@ -26,10 +26,13 @@ class SharedObjects {
 
   using Then = std::function<void(const kube::Reply<Ok>& there)>;
   /// Whoever may not make it may still use one that somebody else made, if it may be read.
-  void need(const kube::Resource& resource, const boost::json::value& object, Then then);
+  void need(const kube::Resource& resource, const boost::json::value& object, const Then& then);
   /// The same for whoever can begin without it: what was there once is not waited for again, and
   /// looked after beside.
-  void rely_on(const kube::Resource& resource, const boost::json::value& object, Then then);
+  void rely_on(const kube::Resource& resource, const boost::json::value& object, const Then& then);
+  /// As rely_on; other requests that wait in line go first.
+  void need_last(const kube::Resource& resource, const boost::json::value& object,
+                 const Then& then);
 
  private:
   class Core;

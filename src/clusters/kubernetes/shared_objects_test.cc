@@ -21,7 +21,7 @@ constexpr const char* forbidden =
     R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"})";
 
 using Need = void (SharedObjects::*)(const kube::Resource&, const boost::json::value&,
-                                     SharedObjects::Then);
+                                     const SharedObjects::Then&);
 
 /// Asks for the same class as often as wanted, then waits for all the answers.
 std::vector<bool> need(SharedObjects& shared, int times, Need how = &SharedObjects::need) {
