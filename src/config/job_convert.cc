@@ -205,6 +205,7 @@ class Converter {
     for (const model::PodSet& set : read->sets)
       job.command.sets.push_back({set.name, {}, {}, {}, {}});
     job.spec.gang.sets = std::move(read->sets);
+    job.spec.gang.kinds = std::move(read->kinds);
     if (doc.name.empty()) doc.name = std::move(read->name);
     if (!doc.queue && !read->queue.empty()) doc.queue = std::move(read->queue);
     if (!doc.priority) doc.priority = read->priority;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "kube/json.h"
+#include "manifest/kinds.h"
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
 #include "manifest/ray_submitter.h"
@@ -39,6 +40,7 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
   auto sets = manifest::pod_sets_of(*list, {});
   if (!sets) return sets.error();
   job.sets = std::move(*sets);
+  job.kinds = manifest::kinds_to_serve(list->objects);
   const std::size_t first = list->templates[0].object;
   job.name = kube::name_of(list->objects[first == manifest::no_object ? 0 : first]);
   for (const json::value& object : list->objects) {

@@ -15,8 +15,9 @@ namespace muster::config {
 struct ListedJob {
   std::string json;  // the list
   std::vector<model::PodSet> sets;
-  std::string name;   // of the first object that makes pods
-  std::string queue;  // by the label muster.dev/queue of any of them; "": none
+  std::vector<std::string> kinds;  // that a cluster has to serve: see model::Gang
+  std::string name;                // of the first object that makes pods
+  std::string queue;               // by the label muster.dev/queue of any of them; "": none
   std::optional<int> priority;
 };
 

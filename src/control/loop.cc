@@ -39,6 +39,7 @@ bool is_sight(const model::EventBody& body) {
          std::holds_alternative<model::ForeignPodSeen>(body) ||
          std::holds_alternative<model::ForeignPodGone>(body) ||
          std::holds_alternative<model::ClusterHealth>(body) ||
+         std::holds_alternative<model::ClusterKinds>(body) ||
          std::holds_alternative<model::Ticked>(body);
 }
 

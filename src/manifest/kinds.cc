@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "kube/json.h"
+
 namespace muster::manifest {
 
 namespace {
@@ -47,6 +51,20 @@ std::span<const KnownKind> known_kinds() { return table; }
 
 std::string kind_text(std::string_view group, std::string_view kind) {
   return group.empty() ? std::string(kind) : fmt::format("{}/{}", group, kind);
+}
+
+std::string served_kind(std::string_view api_version, std::string_view kind) {
+  return fmt::format("{}/{}", api_version, kind);
+}
+
+std::vector<std::string> kinds_to_serve(std::span<const boost::json::value> objects) {
+  std::set<std::string> kinds;
+  for (const boost::json::value& object : objects) {
+    const std::string_view version = kube::text_at(object, {"apiVersion"});
+    if (version == "v1" || version == "apps/v1" || version == "batch/v1") continue;
+    kinds.insert(served_kind(version, kube::text_at(object, {"kind"})));
+  }
+  return {kinds.begin(), kinds.end()};
 }
 
 }  // namespace muster::manifest

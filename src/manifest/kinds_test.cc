@@ -1,7 +1,9 @@
 #include "manifest/kinds.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
 #include <set>
 
 namespace muster::manifest {
@@ -25,6 +27,16 @@ TEST(Kinds, WhatRunsWithRightsOrScalesByItselfIsNotUsual) {
   EXPECT_TRUE(usual.contains("Secret"));
   EXPECT_FALSE(usual.contains("ServiceAccount"));
   EXPECT_FALSE(usual.contains("autoscaling/HorizontalPodAutoscaler"));
+}
+
+TEST(Kinds, OfObjectsThoseCountThatAClusterMayLack) {
+  const boost::json::value objects = boost::json::parse(R"([
+    {"apiVersion": "ray.io/v1", "kind": "RayCluster"}, {"apiVersion": "v1", "kind": "Service"},
+    {"apiVersion": "batch/v1", "kind": "Job"}, {"apiVersion": "apps/v1", "kind": "Deployment"},
+    {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"},
+    {"apiVersion": "ray.io/v1", "kind": "RayCluster"}])");
+  EXPECT_THAT(kinds_to_serve(objects.as_array()),
+              testing::ElementsAre("jobset.x-k8s.io/v1alpha2/JobSet", "ray.io/v1/RayCluster"));
 }
 
 }  // namespace

@@ -148,6 +148,13 @@ struct ClusterHealth {
 };
 
 // ---- sight
+/// Which kinds of objects a cluster serves, "ray.io/v1/RayCluster". One that never says so takes
+/// whatever is sent there.
+struct ClusterKinds {
+  std::string cluster;
+  std::vector<std::string> kinds;  // in order, each once
+  bool is_known = true;            // false: as if it had never said so
+};
 struct NodeSeen {
   std::string cluster;
   NodeSpec node;
@@ -184,7 +191,7 @@ using AnyEvent =
                  QueueSet, QueueRemoved, PoolSet, FleetPoolSet, ClusterSet, ClusterLeft, Placed,
                  Stopped, Reserved, ReservationDropped, GivenUp, Started, Finished, StartFailed,
                  Gone, Checkpointed, ClusterHealth, NodeSeen, NodeGone, ForeignPodSeen,
-                 ForeignPodGone, Ticked, FinishedForgotten, PodsBound>;
+                 ForeignPodGone, Ticked, FinishedForgotten, PodsBound, ClusterKinds>;
 
 /// The variant, copied, moved and destroyed by event.cc alone: every file that holds events would
 /// make these for itself, which is slow to compile.

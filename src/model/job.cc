@@ -253,6 +253,7 @@ void check_gang(const Gang& gang, Checks& checks) {
   const Path excluded("excluded_clusters");
   checks.names(gang.clusters, Path("clusters"));
   checks.names(gang.excluded_clusters, excluded);
+  checks.names(gang.kinds, Path("kinds"));
   const std::set<std::string_view> pinned(gang.clusters.begin(), gang.clusters.end());
   for (std::size_t i = 0; i < gang.excluded_clusters.size(); ++i) {
     checks.require(!pinned.contains(gang.excluded_clusters[i]), excluded.at(i),

@@ -85,6 +85,8 @@ struct Gang {
   std::string pool;                   // a pool or a fleet pool; empty: any node of any cluster
   std::vector<std::string> clusters;  // pins; empty: all
   std::vector<std::string> excluded_clusters;
+  /// Kinds of objects that its cluster has to serve, "ray.io/v1/RayCluster"; in order, each once.
+  std::vector<std::string> kinds = {};
   std::string data_label;  // clusters that carry this label are near the job's data
   bool preemptible = true;
   Duration min_runtime{0};  // not preempted before it ran this long

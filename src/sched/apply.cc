@@ -149,6 +149,8 @@ class Applier {
     for (const NodeId node : nodes)
       w_.fleet.lose_node(id, w_.fleet.node(node).spec.name, w_.shapes);
     w_.fleet.cluster(id).joined = false;
+    w_.fleet.cluster(id).kinds.clear();
+    w_.fleet.cluster(id).are_kinds_known = false;
     w_.fleet.cluster(id).health = model::Health::Unreachable;  // its jobs wait or rerun after grace
     w_.fleet.cluster(id).health_since = at_;
     w_.changes.everything = true;
@@ -333,6 +335,16 @@ class Applier {
   }
 
   // ---- sight
+  bool operator()(const model::ClusterKinds& e) {
+    const ClusterId id = w_.fleet.find_cluster(e.cluster);
+    if (id.is_none()) return false;
+    Cluster& cluster = w_.fleet.cluster(id);
+    if (cluster.are_kinds_known == e.is_known && cluster.kinds == e.kinds) return false;
+    cluster.kinds = e.kinds;
+    cluster.are_kinds_known = e.is_known;
+    w_.changes.everything = true;
+    return true;
+  }
   bool operator()(const model::NodeSeen& e) {
     const ClusterId id = w_.fleet.find_cluster(e.cluster);
     if (id.is_none()) return false;

@@ -105,7 +105,9 @@ struct Cluster {
   model::Health health = model::Health::Ready;
   Time health_since;
   bool joined = false;
-  std::vector<NodeId> nodes;                        // by rank
+  std::vector<std::string> kinds;  // that it serves, in order
+  bool are_kinds_known = false;    // false: it has not said so, and takes whatever is sent
+  std::vector<NodeId> nodes;       // by rank
   std::unordered_map<std::string, NodeId> by_name;  // lookup-only
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;

@@ -224,7 +224,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   const Shape& shape = world.shapes[job.shape];
   const Venues& venues = agenda.venues(world, policy, job.shape);
   if (venues.all.empty()) {
-    j.why = NoCluster{venues.excluded, venues.unhealthy};
+    j.why = no_cluster(venues, job.shape);
     return j;
   }
   // Others went so that it can start there: elsewhere it might stand no higher than they did.

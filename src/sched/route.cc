@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace muster::sched {
 namespace {
@@ -13,6 +14,17 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 bool takes_jobs(model::Health health) {
   return health == model::Health::Ready || health == model::Health::Degraded;
+}
+
+/// The first kind of the gang's objects that the cluster does not serve.
+std::optional<std::uint32_t> missing_kind(const Cluster& cluster, const model::Gang& gang) {
+  if (!cluster.are_kinds_known) return std::nullopt;
+  const auto is_missing = [&](const std::string& kind) {
+    return !std::binary_search(cluster.kinds.begin(), cluster.kinds.end(), kind);
+  };
+  const auto first = std::find_if(gang.kinds.begin(), gang.kinds.end(), is_missing);
+  if (first == gang.kinds.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(first - gang.kinds.begin());
 }
 
 /// Types a pod may use, in the order of names.
@@ -218,6 +230,11 @@ std::vector<Place> places_for(const World& world, const Rules& rules, const mode
       ++venues.unhealthy;
       continue;
     }
+    if (const auto kind = missing_kind(cluster, gang); kind && rules.has(Rule::ClusterKinds)) {
+      ++venues.lacking;
+      venues.lacks = *kind;
+      continue;
+    }
     for (const PoolId pool : here) places.emplace_back(id, pool);
   }
   return places;
@@ -251,6 +268,14 @@ std::int64_t weight_of(Part part, const ClusterWeights& w) {
       break;
   }
   return 0;
+}
+
+NoCluster no_cluster(const Venues& venues, ShapeId shape) {
+  NoCluster why{venues.excluded, venues.unhealthy, venues.lacking, ShapeId::none(), 0};
+  if (venues.lacking == 0) return why;
+  why.shape = shape;
+  why.lacks = venues.lacks;
+  return why;
 }
 
 Venues venues_of(World& world, const Policy& policy, const Shape& shape) {

@@ -11,6 +11,7 @@
 #include "sched/gang.h"
 #include "sched/ids.h"
 #include "sched/policy.h"
+#include "sched/verdict.h"
 #include "sched/world.h"
 
 namespace muster::sched {
@@ -34,13 +35,18 @@ struct Venues {
   // What the gang and the smallest that may start charge, by the GPU types they may use:
   std::vector<Charges> full;
   std::vector<Charges> least;
-  int excluded = 0;   // clusters the job may not use by pin, exclusion or pool
-  int unhealthy = 0;  // allowed, but not taking jobs now
+  int excluded = 0;         // clusters the job may not use by pin, exclusion or pool
+  int lacking = 0;          // allowed, but without a kind of its objects
+  int unhealthy = 0;        // allowed, but not taking jobs now
+  std::uint32_t lacks = 0;  // of those that lack one, which the last did: index in Gang::kinds
 };
 
 /// Venues of a gang in the order of cluster names and wanted types. Looked up once per shape until
 /// something changes.
 Venues venues_of(World& world, const Policy& policy, const Shape& shape);
+
+/// Of a shape without venues.
+NoCluster no_cluster(const Venues& venues, ShapeId shape);
 
 struct Candidate {
   const Venue* venue = nullptr;

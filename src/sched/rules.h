@@ -54,6 +54,7 @@ enum class Rule : std::size_t {
   MinimalVictims,     // no victim that is not needed
   EvictionLimit,      // so many evictions per round
   ClusterPins,        // pins and exclusions
+  ClusterKinds,       // only clusters that serve all kinds of its objects
   ClusterHealth,      // only ready and degraded clusters take jobs
   Pools,              // pool filters
   RerunOnLoss,        // rerun elsewhere only if chosen, after grace

@@ -95,6 +95,7 @@ std::uint64_t hash_of(const model::Gang& gang) {
   hash.add(gang.pool);
   add(hash, gang.clusters);
   add(hash, gang.excluded_clusters);
+  add(hash, gang.kinds);
   hash.add(gang.data_label).add(gang.preemptible).add(gang.min_runtime.ms);
   hash.add(static_cast<std::int64_t>(gang.on_cluster_loss)).add(gang.max_retries);
   return hash.value();

@@ -59,10 +59,14 @@ struct NotBefore {
 struct WaitsFor {
   JobSlot dependency;
 };
+/// No cluster is allowed and able to take jobs.
 struct NoCluster {
   int excluded = 0;
   int unhealthy = 0;
-};  // no cluster is allowed and able to take jobs
+  int lacking = 0;                  // that do not serve a kind of its objects
+  ShapeId shape = ShapeId::none();  // if some do not: whose kinds
+  std::uint32_t lacks = 0;          // and which of them
+};
 struct UnknownQueue {};
 struct OnHold {};
 struct NotTried {};  // not looked at yet: newer than the last plan

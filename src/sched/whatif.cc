@@ -378,7 +378,7 @@ class Rehearsal {
     answer.estimate = estimate(world_, slot_, policy_, now_);
     const Venues& venues = try_.venues();
     if (venues.all.empty()) {
-      answer.why = NoCluster{venues.excluded, venues.unhealthy};
+      answer.why = no_cluster(venues, world_.job(slot_).shape);
       answer.estimate = {Time::never(), Time::never(), Time::never()};
       return answer;
     }

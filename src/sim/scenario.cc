@@ -33,6 +33,7 @@ const std::map<std::string, Scenario::Verb, std::less<>>& Scenario::table() {
       {"cluster", &Scenario::cluster},
       {"cluster-left", &Scenario::cluster_left},
       {"health", &Scenario::health},
+      {"kinds", &Scenario::kinds},
       {"node", &Scenario::node},
       {"nodes", &Scenario::nodes},
       {"node-down", &Scenario::node_change},
@@ -166,6 +167,18 @@ Result<std::string> Scenario::health(Args& args) {
     args.fail(fmt::format("unknown cluster '{}'", name));
   if (const Status ok = args.finish(); !ok) return ok.error();
   apply(model::ClusterHealth{name, it->second});
+  return std::string();
+}
+
+/// kinds CLUSTER serves=g/v1/Kind,...
+Result<std::string> Scenario::kinds(Args& args) {
+  const std::string name = args.word();
+  std::vector<std::string> served = args.list("serves");
+  std::sort(served.begin(), served.end());
+  if (world_.fleet.find_cluster(name).is_none())
+    args.fail(fmt::format("unknown cluster '{}'", name));
+  if (const Status ok = args.finish(); !ok) return ok.error();
+  apply(model::ClusterKinds{name, std::move(served)});
   return std::string();
 }
 

@@ -65,6 +65,7 @@ class Scenario {
   Result<std::string> cluster(Args&);
   Result<std::string> cluster_left(Args&);
   Result<std::string> health(Args&);
+  Result<std::string> kinds(Args&);
   Result<std::string> node(Args&);
   Result<std::string> nodes(Args&);
   Result<std::string> node_change(Args&);

@@ -196,6 +196,7 @@ model::JobSpec read_job(Args& args, Time now) {
   gang.pool = args.text("pool").value_or("");
   gang.clusters = args.list("pins");
   gang.excluded_clusters = args.list("not");
+  gang.kinds = args.list("kinds");
   gang.data_label = args.text("data").value_or("");
   gang.preemptible = !args.flag("nonpreemptible");
   gang.min_runtime = args.duration("min-run", Duration{0});

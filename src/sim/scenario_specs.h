@@ -5,9 +5,9 @@
 //     [limit=1h after=5m deadline=2h needs=A,B held] [select:KEY=V need:KEY=Op:V|W
 //     prefer:WEIGHT=KEY:Op:V+KEY:Op:V fields=Op:NAME] [tolerate:KEY=V:EFFECT] [per-node=1]
 //     [label:K=V near:KEY=K:V away:KEY=K:V spread:KEY=SKEW:K:V[:soft] ports=80,81 zones=a,b]
-//     [topology=KEY | topology-preferred=KEY] [pool=P pins=a,b not=c data=LABEL] [nonpreemptible
-//     min-run=10m on-loss=rerun] [retries=1 user=U name=N extra=Q2 seq=7 ext:NAME=2] set NAME ...
-//     one more pod set of the job above, with the options of a pod
+//     [topology=KEY | topology-preferred=KEY] [pool=P pins=a,b not=c data=LABEL
+//     kinds=g/v1/Kind] [nonpreemptible min-run=10m on-loss=rerun] [retries=1 user=U name=N extra=Q2
+//     seq=7 ext:NAME=2] set NAME ... one more pod set of the job above, with the options of a pod
 #pragma once
 
 #include "base/result.h"

@@ -44,6 +44,7 @@ void fields(A& a, BookQueue& q) {
 template <typename A>
 void fields(A& a, BookShape& s) {
   a(s.gang, s.demand);
+  if (a.version >= 2) a(s.gang.kinds);
 }
 template <typename A>
 void fields(A& a, BookLine& l) {
@@ -103,7 +104,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookPool>) return {4, 1, "pool"};
   if constexpr (std::same_as<R, BookFleetPool>) return {5, 1, "fleet pool"};
   if constexpr (std::same_as<R, BookQueue>) return {6, 1, "queue"};
-  if constexpr (std::same_as<R, BookShape>) return {7, 1, "shape"};
+  if constexpr (std::same_as<R, BookShape>) return {7, 2, "shape"};
   if constexpr (std::same_as<R, BookLine>) return {8, 1, "line"};
   if constexpr (std::same_as<R, BookHistory>) return {9, 1, "history"};
   if constexpr (std::same_as<R, BookJob>) return {10, 3, "job"};

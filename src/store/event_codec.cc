@@ -13,6 +13,7 @@ template <typename A>
 void fields(A& a, JobSubmitted& e) {
   a(e.spec, e.seq);
   if (a.version >= 2) a(e.labels);
+  if (a.version >= 3) a(e.spec.gang.kinds);
 }
 template <typename A>
 void fields(A& a, JobHeld& e) {
@@ -61,6 +62,10 @@ void fields(A& a, StartFailed& e) {
 template <typename A>
 void fields(A& a, ClusterHealth& e) {
   a(e.cluster, e.health);
+}
+template <typename A>
+void fields(A& a, ClusterKinds& e) {
+  a(e.cluster, e.kinds, e.is_known);
 }
 template <typename A>
 void fields(A& a, NodeSeen& e) {
@@ -120,7 +125,7 @@ using wire::Writer;
 
 template <typename E>
 constexpr Kind kind_of() {
-  if constexpr (std::same_as<E, JobSubmitted>) return {1, 2, "JobSubmitted"};
+  if constexpr (std::same_as<E, JobSubmitted>) return {1, 3, "JobSubmitted"};
   if constexpr (std::same_as<E, JobCancelled>) return {2, 1, "JobCancelled"};
   if constexpr (std::same_as<E, JobHeld>) return {3, 2, "JobHeld"};
   if constexpr (std::same_as<E, JobReleased>) return {4, 1, "JobReleased"};
@@ -150,6 +155,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, Ticked>) return {28, 1, "Ticked"};
   if constexpr (std::same_as<E, FinishedForgotten>) return {29, 1, "FinishedForgotten"};
   if constexpr (std::same_as<E, PodsBound>) return {30, 1, "PodsBound"};
+  if constexpr (std::same_as<E, ClusterKinds>) return {31, 1, "ClusterKinds"};
 }
 
 constexpr wire::Stream stream{"journal", "event"};

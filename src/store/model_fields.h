@@ -78,6 +78,7 @@ template <typename A>
 void fields(A& a, TopologyDomain& t) {
   a(t.key, t.required);
 }
+/// Its kinds came later: those that hold a gang add them in the version that does.
 template <typename A>
 void fields(A& a, Gang& g) {
   a(g.sets, g.topology, g.pool, g.clusters, g.excluded_clusters, g.data_label, g.preemptible);

@@ -47,7 +47,8 @@ constexpr std::array<std::string_view, std::variant_size_v<model::AnyEvent>> kin
     "",
     "",
     "forgotten",
-    "bound"};
+    "bound",
+    ""};
 
 constexpr std::array<std::string_view, 5> stop_words = {
     "for a job of higher priority", "for a job inside its guaranteed amounts",

@@ -31,6 +31,14 @@ std::string type_name(const World& world, TypeId id) {
   return id.is_none() || id.v == 0 ? "-" : world.fleet.type_name(id);
 }
 
+}  // namespace
+
+std::string missing_kind(const World& world, const NoCluster& why) {
+  return why.shape.is_none() ? "?" : world.shapes[why.shape].gang.kinds.at(why.lacks);
+}
+
+namespace {
+
 std::string_view bound_name(QuotaBound bound) {
   switch (bound) {
     case QuotaBound::Maximum:
@@ -155,7 +163,9 @@ struct VerdictLine {
     return "waits-for " + job_name(world, w.dependency);
   }
   std::string operator()(const NoCluster& w) const {
-    return fmt::format("no-cluster excluded={} unhealthy={}", w.excluded, w.unhealthy);
+    std::string line = fmt::format("no-cluster excluded={} unhealthy={}", w.excluded, w.unhealthy);
+    if (w.lacking > 0) line += fmt::format(" lacking={} {}", w.lacking, missing_kind(world, w));
+    return line;
   }
   std::string operator()(const UnknownQueue&) const { return "unknown-queue"; }
   std::string operator()(const OnHold&) const { return "on-hold"; }
@@ -263,11 +273,18 @@ struct VerdictSentence {
     return fmt::format("waits for {} to succeed", job_name(world, w.dependency));
   }
   std::string operator()(const NoCluster& w) const {
-    if (w.excluded + w.unhealthy == 0) return "no cluster could run it: none has what it asks for";
-    return fmt::format(
+    if (w.excluded + w.unhealthy + w.lacking == 0)
+      return "no cluster could run it: none has what it asks for";
+    if (w.excluded + w.unhealthy == 0)
+      return fmt::format("no cluster serves its kind {}: is a definition missing?",
+                         missing_kind(world, w));
+    std::string text = fmt::format(
         "no cluster may run it: {} ruled out by its pins, exclusions or pool, {} not"
         " taking jobs",
         w.excluded, w.unhealthy);
+    if (w.lacking > 0)
+      text += fmt::format(", {} without its kind {}", w.lacking, missing_kind(world, w));
+    return text;
   }
   std::string operator()(const UnknownQueue&) const { return "its queue does not exist"; }
   std::string operator()(const OnHold&) const { return "on hold until somebody releases it"; }

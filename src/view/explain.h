@@ -48,5 +48,7 @@ std::string rough(Duration d);
 /// "in 40m", "5m ago", "now", "never".
 std::string relative(Time t, Time now);
 std::string_view health_text(model::Health health);
+/// Which kind of its objects no cluster serves that could take it, if that is why.
+std::string missing_kind(const sched::World& world, const sched::NoCluster& why);
 
 }  // namespace muster::view

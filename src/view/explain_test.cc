@@ -90,6 +90,9 @@ TEST_F(Explain, EveryVerdictIsASentence) {
             "over quota: all queues together may use 1 GPU more, asks 8 (the rest is promised to "
             "others)");
   EXPECT_EQ(say(Why{WaitsFor{JobSlot::none()}}), "waits for a job that is not there");
+  const Why lacking{NoCluster{0, 0, 1, ShapeId::none(), 0}};
+  EXPECT_EQ(line(lacking), "no-cluster excluded=0 unhealthy=0 lacking=1 ?");
+  EXPECT_EQ(say(lacking), "no cluster serves its kind ?: is a definition missing?");
   EXPECT_EQ(
       say(Why{NoCluster{1, 2}}),
       "no cluster may run it: 1 ruled out by its pins, exclusions or pool, 2 not taking jobs");

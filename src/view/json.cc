@@ -101,6 +101,9 @@ struct WhyFields {
   void operator()(const NoCluster& w) const {
     out["excluded"] = w.excluded;
     out["unhealthy"] = w.unhealthy;
+    if (w.lacking == 0) return;
+    out["lacking"] = w.lacking;
+    out["missing_kind"] = missing_kind(world, w);
   }
   void operator()(const UnknownQueue&) const {}
   void operator()(const OnHold&) const {}

@@ -170,6 +170,7 @@ class Writer {
     if (with_.pools && chance(40)) line += fmt::format(" pool={}", pick({"p", "r", "f"}));
     if (with_.clusters && chance(20))
       line += fmt::format(" {}={}", pick({"pins", "not"}), one_of(clusters_));
+    if (with_.clusters && chance(20)) line += fmt::format(" kinds={}", pick({"k1", "k2", "k1,k2"}));
     if (with_.clusters && chance(30)) line += " on-loss=rerun";
     if (with_.requeues && chance(40)) line += fmt::format(" retries={}", between(1, 2));
     if (with_.dependencies && chance(40) && !jobs_.empty()) line += " needs=" + one_of(jobs_);
@@ -296,6 +297,8 @@ class Writer {
     } else if (with_.clusters && chance(70)) {
       if (chance(15)) {
         add("cluster-left " + one_of(clusters_));
+      } else if (chance(20)) {
+        add(fmt::format("kinds {} serves={}", one_of(clusters_), pick({"k0", "k1", "k1,k2"})));
       } else if (chance(20)) {
         add("cluster " + one_of(clusters_));
       } else {

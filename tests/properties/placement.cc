@@ -86,6 +86,10 @@ std::string wrong_gang(const World& world, const sched::Job& job, const model::P
   const model::Gang& gang = world.shapes[job.shape].gang;
   if (!gang.clusters.empty() && !has(gang.clusters, placed.cluster)) return "not pinned there";
   if (has(gang.excluded_clusters, placed.cluster)) return "excluded there";
+  const sched::Cluster& there = world.fleet.cluster(world.fleet.find_cluster(placed.cluster));
+  for (const std::string& kind : gang.kinds) {
+    if (there.are_kinds_known && !has(there.kinds, kind)) return kind + " is not served there";
+  }
   std::map<std::pair<std::uint32_t, std::string>, int> per_node;
   std::vector<int> counts(gang.sets.size(), 0);
   std::set<std::string> domains;

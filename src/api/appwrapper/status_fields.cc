@@ -27,6 +27,8 @@ std::string_view word_of(WrapperWait::Kind kind) {
       return "InsufficientQuota";
     case WrapperWait::Kind::NoCluster:
       return "NoCluster";
+    case WrapperWait::Kind::NoKind:
+      return cannot_be_made;
     case WrapperWait::Kind::Held:
       return "Held";
     case WrapperWait::Kind::Turn:

@@ -13,7 +13,8 @@ namespace {
 WrapperWait::Kind kind_of(const sched::Why& why) {
   using Kind = WrapperWait::Kind;
   if (std::holds_alternative<sched::OverQuota>(why)) return Kind::Quota;
-  if (std::holds_alternative<sched::NoCluster>(why)) return Kind::NoCluster;
+  if (const auto* nowhere = std::get_if<sched::NoCluster>(&why))
+    return nowhere->lacking > 0 ? Kind::NoKind : Kind::NoCluster;
   if (std::holds_alternative<sched::OnHold>(why)) return Kind::Held;
   const bool is_room = std::holds_alternative<sched::NoRoom>(why) ||
                        std::holds_alternative<sched::Infeasible>(why) ||

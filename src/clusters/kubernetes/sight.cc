@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "clusters/kubernetes/aggregate_node.h"
 #include "clusters/kubernetes/kept_pod.h"
+#include "kube/discovery.h"
 #include "kube/informer.h"
+#include "manifest/kinds.h"
 
 namespace muster::clusters {
 
@@ -20,6 +23,8 @@ namespace json = boost::json;
 
 std::string node_key(const std::string& name) { return "n/" + name; }
 std::string pod_key(const std::string& uid) { return "p/" + uid; }
+constexpr Duration kinds_pause = seconds(15);
+constexpr Duration kinds_retry = seconds(1);  // after no answer
 
 }  // namespace
 
@@ -29,6 +34,8 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
       : client_(client), options_(std::move(options)), with_others_(options_.others) {}
 
   void start() {
+    say_kinds();  // none yet: what needs one waits for the first answer
+    ask_kinds();
     nodes_.emplace(
         client_, kube::ReflectorOptions{.resource = kube::resources::nodes()},
         [this](const json::value& node) { return node_spec_of(node, options_.gpus); },
@@ -39,6 +46,10 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     judge_first_silence();
   }
   void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopped_ = true;
+    }
     nodes_->stop();
     pods_->stop();
     if (own_elsewhere_) own_elsewhere_->stop();
@@ -86,6 +97,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   }
 
   void say_everything() {
+    say_kinds();
     say_health();
     for (const auto& node : nodes_->store().all()) say_node(*node);
     for (const auto* pods : {&pods_, &own_elsewhere_}) {
@@ -229,6 +241,51 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
     if (options_.on_change) options_.on_change();
   }
 
+  // --- which kinds it serves
+
+  void ask_kinds() {
+    kube::discover_later(client_, [self = shared_from_this()](const auto& found) {
+      const bool is_answered = self->take_kinds(found);
+      const Duration pause = is_answered ? kinds_pause : kinds_retry;
+      self->client_.run_after(pause, [self](bool is_stopping) {
+        if (!is_stopping && !self->has_stopped()) self->ask_kinds();
+      });
+    });
+  }
+  bool has_stopped() const {
+    const std::lock_guard lock(mutex_);
+    return is_stopped_;
+  }
+
+  /// Without an answer it serves what it served: false. Whoever may not ask sends what he has, and
+  /// sees.
+  bool take_kinds(const kube::Reply<std::shared_ptr<const kube::ApiResources>>& found) {
+    if (!found && !(found.error().is_forbidden() || found.error().is_not_found())) return false;
+    std::set<std::string> served;
+    if (found) {
+      for (const kube::Resource& one : (*found)->all())
+        served.insert(manifest::served_kind(one.api_version(), one.kind));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopped_) return true;
+      std::vector<std::string> kinds(served.begin(), served.end());
+      const bool is_known = with_kinds_.has_synced && kinds == kinds_;
+      if (is_known && found.ok() == are_kinds_known_) return true;
+      kinds_ = std::move(kinds);
+      are_kinds_known_ = found.ok();
+    }
+    say_kinds();
+    wake();
+    found_contact(with_kinds_, true);
+    return true;
+  }
+
+  void say_kinds() {
+    const std::lock_guard lock(mutex_);
+    changes_.put("k", model::ClusterKinds{options_.cluster, kinds_, are_kinds_known_});
+  }
+
   // --- reached or not
 
   bool is_silent() const {
@@ -237,7 +294,7 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
                        [](const Contact& with) { return with.is_silent; });
   }
   bool has_synced() const {
-    return with_nodes_.has_synced && with_pods_.has_synced &&
+    return with_kinds_.has_synced && with_nodes_.has_synced && with_pods_.has_synced &&
            (with_own_elsewhere_.has_synced || !has_namespaces()) &&
            std::all_of(with_others_.begin(), with_others_.end(),
                        [](const Contact& with) { return with.has_synced; });
@@ -315,13 +372,17 @@ class KubernetesSight::Core : public std::enable_shared_from_this<Core> {
   SightChanges changes_;
   PodKeeper keeper_;  // of the I/O thread
   mutable std::mutex mutex_;
-  Contact with_nodes_;  // guarded by mutex_, as all up to the blank line
+  Contact with_kinds_;  // guarded by mutex_, as all up to the blank line
+  Contact with_nodes_;
   Contact with_pods_;
   Contact with_own_elsewhere_;
   std::vector<Contact> with_others_;
   bool is_reached_ = false;
   bool is_unreachable_ = false;
   std::string problem_;
+  std::vector<std::string> kinds_;
+  bool are_kinds_known_ = true;
+  bool is_stopped_ = false;
   AggregateNode all_nodes_;  // empty unless they are told as one
 
   std::optional<kube::Informer<model::NodeSpec>> nodes_;

@@ -56,7 +56,7 @@ class KubernetesSight {
   /// Names of the nodes with this label.
   std::optional<std::string> gpu_type_of(const std::string& node) const;  // none: it is not seen
   std::set<std::string> nodes_with(const std::string& label, const std::string& value) const;
-  /// Puts everything into changes() again: health, nodes, pods.
+  /// Puts everything into changes() again: kinds, health, nodes, pods.
   void say_everything();
 
  private:

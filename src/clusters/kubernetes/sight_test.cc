@@ -19,15 +19,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What is asked first for pods.
+/// What is asked first for pods, beside nodes and kinds.
 std::vector<std::string> first_asked(SightOptions options, std::size_t lists) {
   ScriptedServer server;
-  for (std::size_t i = 0; i < lists + 1; ++i)
+  for (std::size_t i = 0; i < lists + 2; ++i)
     server.then(
         [](const net::Request&, const net::Responder& answer) { answer.send({404, {}, "{}"}); });
   const auto client = make_client(server.access());
   const KubernetesSight sight(*client, std::move(options));
-  for (int left = 1000; server.asked().size() < lists + 1 && left > 0; --left)
+  for (int left = 1000; server.asked().size() < lists + 2 && left > 0; --left)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::vector<std::string> pods;
   for (const std::string& line : server.asked()) {

@@ -139,6 +139,8 @@ struct Parts {
       return std::tie(e.job, e.why);
     } else if constexpr (requires { e.attempt; }) {
       return std::tie(e.job, e.attempt);
+    } else if constexpr (requires { e.kinds; }) {
+      return std::tie(e.cluster, e.kinds, e.is_known);
     } else if constexpr (requires { e.health; }) {
       return std::tie(e.cluster, e.health);
     } else if constexpr (requires { e.pod; }) {
@@ -180,8 +182,20 @@ struct LaterParts {
   }
 };
 
-/// Those that came with the fifth golden journal.
+/// Those that came with the sixth golden journal.
 struct NewestParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.seq; }) {
+      return std::tie(e.spec.gang.kinds);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
+/// Those that came with the fifth.
+struct FifthParts {
   template <typename E>
   static auto of(E& e) {
     if constexpr (requires { e.seq; }) {
@@ -219,7 +233,7 @@ struct ThirdParts {
 template <typename E>
 auto all_parts_of(E& e) {
   return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), FourthParts::of(e),
-                        NewestParts::of(e));
+                        FifthParts::of(e), NewestParts::of(e));
 }
 
 bool equal(const JobSpec& a, const JobSpec& b) {
@@ -270,7 +284,8 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
         if (fields != Fields::First) std::apply(fill, LaterParts::of(body));
         if (fields >= Fields::Third) std::apply(fill, ThirdParts::of(body));
         if (fields >= Fields::Fourth) std::apply(fill, FourthParts::of(body));
-        if (fields >= Fields::Fifth) std::apply(fill, NewestParts::of(body));
+        if (fields >= Fields::Fifth) std::apply(fill, FifthParts::of(body));
+        if (fields >= Fields::Sixth) std::apply(fill, NewestParts::of(body));
       },
       event.body);
   return event;

@@ -157,4 +157,10 @@ std::vector<BookRecord> sample_books_v3() {
   return {job};
 }
 
+std::vector<BookRecord> sample_books_v4() {
+  BookShape shape{sample_gang(), {12}};
+  shape.gang.kinds = {"jobset.x-k8s.io/v1alpha2/JobSet", "ray.io/v1/RayCluster"};
+  return {shape};
+}
+
 }  // namespace muster::store

@@ -13,5 +13,7 @@ std::vector<model::BookRecord> sample_books();
 std::vector<model::BookRecord> sample_books_v2();
 /// With what came with version 3 of a job.
 std::vector<model::BookRecord> sample_books_v3();
+/// With what came with version 2 of a shape.
+std::vector<model::BookRecord> sample_books_v4();
 
 }  // namespace muster::store

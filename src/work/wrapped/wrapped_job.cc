@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "kube/json.h"
+#include "manifest/kinds.h"
 #include "manifest/pod_sets.h"
 #include "manifest/pod_shape.h"
 #include "manifest/ray_submitter.h"
@@ -186,6 +187,7 @@ class JobMaker {
     auto sets = manifest::pod_sets_of(*list, options_.gpus);
     if (!sets) return sets.error();
     job_.spec.gang.sets = std::move(*sets);
+    job_.spec.gang.kinds = manifest::kinds_to_serve(list->objects);
     for (std::string& wish : manifest::unweighed_wishes(*list))
       job_.warnings.push_back(std::move(wish));
     asked_ = totals_of(job_.spec.gang);
