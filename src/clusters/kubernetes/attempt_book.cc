@@ -71,6 +71,23 @@ void AttemptBook::adopt(const ports::Attempt& attempt, Time now) {
   at->second.at = now + options_.ready_within;
 }
 
+void AttemptBook::keep_failure(const ports::Attempt& attempt, const GangState& state, Time now) {
+  const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
+  if (!is_new) return;
+  Entry& entry = at->second;
+  entry.stage = Stage::Ended;
+  entry.is_found = true;
+  entry.care = state.care;
+  entry.ailment = ports::Ailment::FailedObject;
+  entry.verdict =
+      model::Finished{attempt.job, attempt.number, false, state.exit_code, state.reason};
+  entry.outcome = *entry.verdict;
+  entry.is_said = true;
+  entry.at = now + state.care.care.keep_failed.value_or(Duration{0});
+  commands_.emplace_back(TellStand{attempt});
+}
+
 void AttemptBook::vanished(const ports::Attempt& attempt, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
   const Change change(*this, at);
@@ -441,6 +458,12 @@ ports::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
 bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   return at != entries_.end() && at->second.stage == Stage::Ended && stays(at->second);
+}
+
+bool AttemptBook::is_kept_failure(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at != entries_.end() && at->second.stage == Stage::Ended &&
+         !kept_failure_of(attempt).empty();
 }
 
 bool AttemptBook::will_delete(const ports::Attempt& attempt) const {

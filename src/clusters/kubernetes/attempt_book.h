@@ -77,6 +77,9 @@ class AttemptBook {
   void remove(const ports::Attempt& attempt, Time now);
   /// An attempt that was found in the cluster and is wanted.
   void adopt(const ports::Attempt& attempt, Time now);
+  /// An attempt that failed, was said to, and whose objects an earlier server kept for a while: for
+  /// how long is not known any more, so that their time begins anew.
+  void keep_failure(const ports::Attempt& attempt, const GangState& state, Time now);
   /// There was one, and the cluster has no trace of it.
   void vanished(const ports::Attempt& attempt, Time now);
 
@@ -110,6 +113,8 @@ class AttemptBook {
   std::string kept_failure_of(const ports::Attempt& attempt) const;
   /// It has ended by itself, and its objects are to stay.
   bool is_kept(const ports::Attempt& attempt) const;
+  /// It has failed, and its objects stay for a while.
+  bool is_kept_failure(const ports::Attempt& attempt) const;
   /// It is to go, and the cluster has not answered its deletes yet.
   bool will_delete(const ports::Attempt& attempt) const;
   /// Those that are deleted and not gone yet.

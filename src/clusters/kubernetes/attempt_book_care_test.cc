@@ -201,6 +201,20 @@ TEST(AttemptCare, OneThatFailedAndIsKeptEndsEarlierWhenItIsGoneOrAtRest) {
   EXPECT_THAT(story.end_this(), ElementsAre("confirm", "gone"));
 }
 
+TEST(AttemptCare, WhatAnEarlierServerKeptOfAFailureStaysUntilItsTimeIsOver) {
+  CaredFor story;
+  story.care.care = {.keep_ended = true, .keep_failed = minutes(5)};
+  GangState failed = story.state(0, GangPhase::Failed);
+  failed.reason = "Job j: failed";
+  story.book.keep_failure(story.it(), failed, story.now);
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "it was said then";
+  EXPECT_EQ(story.book.kept_failure_of(story.it()), "Job j: failed");
+  EXPECT_TRUE(story.book.is_kept_failure(story.it())) << "and at the next relist";
+  story.pass_at(story.now + minutes(5));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_FALSE(story.book.is_kept_failure(story.it()));
+}
+
 TEST(AttemptCare, RequeuesAreToldWithTheOutcomeAndReadFromWhatIsFound) {
   CaredFor story;
   story.care.care = {.starts_when_made = true, .ready_pods = 3, .ready_within = seconds(60)};

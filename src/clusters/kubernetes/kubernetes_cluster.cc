@@ -528,6 +528,7 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
       if (kept == WorkloadWatch::Kept::No) unwanted.insert(attempt);
     }
   }
+  keep_failures(unwanted, now);
   sight_->say_everything();
   sight_->changes().drain(ports_.inbox);
   for (const auto& [attempt, was_created, is_orphan, pods] : expected) {
@@ -548,6 +549,17 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
     book_.remove(attempt, now);
     if (book_.will_delete(attempt)) clearing_.insert(attempt);
   }
+}
+
+/// What failed while an earlier server was there stays as long as its job wants.
+void KubernetesCluster::keep_failures(std::set<ports::Attempt>& unwanted, Time now) {
+  std::erase_if(unwanted, [&](const ports::Attempt& attempt) {
+    if (book_.knows(attempt)) return book_.is_kept_failure(attempt);
+    const auto state = state_of(attempt);
+    if (!state || !stays_when_failed(*state)) return false;
+    book_.keep_failure(attempt, *state, now);
+    return true;
+  });
 }
 
 WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) const {

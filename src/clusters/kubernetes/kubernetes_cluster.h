@@ -142,6 +142,7 @@ class KubernetesCluster : public ports::Cluster,
 
   /// Whether the objects of an attempt that nobody expects are to stay, and that is known.
   WorkloadWatch::Kept is_kept(const ports::Attempt& attempt) const;
+  void keep_failures(std::set<ports::Attempt>& unwanted, Time now);
   void begin_relist(std::vector<ports::Expected> expected);
   void end_relist(const std::vector<ports::Expected>& expected, ObjectWriter::Attempts found);
   void act(const ports::Action& action, Time now);

@@ -70,6 +70,7 @@ class ListMaker {
     made.root = root();
     made.is_own_root = is_own_root_;
     made.takes_existing = command_.care.takes_existing;
+    made.misses_all = command_.care.missing_fails;
     for (std::size_t i = 0; i < list_.templates.size(); ++i) {
       const manifest::PodTemplate& one = list_.templates[i];
       if (!one.has_template) continue;
@@ -319,7 +320,9 @@ void put_own_root(ListedObjects& listed) {
   set_at(listed.root, {"metadata", "annotations", root_annotation}, "");
 }
 
-void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
+namespace {
+
+json::string kinds_text(const std::vector<kube::Resource>& kinds) {
   json::array all;
   std::set<std::string> seen;
   for (const kube::Resource& kind : kinds) {
@@ -328,7 +331,35 @@ void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
                                 {"kind", text(kind.kind)},
                                 {"plural", text(kind.plural)}}));
   }
-  set_at(root, {"data", "kinds"}, text(json::serialize(all)));
+  return text(json::serialize(all));
+}
+
+std::vector<kube::Resource> read_kinds(std::string_view said) {
+  std::vector<kube::Resource> all;
+  json::error_code wrong;
+  const json::value kinds = json::parse(said, wrong);
+  if (wrong || !kinds.is_array()) return all;
+  for (const json::value& one : kinds.get_array()) {
+    const auto version = kube::parse_group_version(text_at(one, {"apiVersion"}));
+    kube::Resource& resource = all.emplace_back();
+    resource.group = version.group;
+    resource.version = version.version;
+    resource.plural = text_at(one, {"plural"});
+    resource.kind = text_at(one, {"kind"});
+  }
+  return all;
+}
+
+}  // namespace
+
+void put_kinds(json::value& root, const std::vector<kube::Resource>& kinds) {
+  set_at(root, {"data", "kinds"}, kinds_text(kinds));
+}
+
+void put_others(json::value& root, const std::vector<kube::Resource>& kinds) {
+  if (kinds.empty()) return;
+  set_at(root, {"data", "others"}, text(std::to_string(kinds.size())));
+  set_at(root, {"data", "otherKinds"}, kinds_text(kinds));
 }
 
 void put_owner(json::value& object, const json::value& made_root) {
@@ -384,17 +415,10 @@ RootSight root_sight_of(const json::value& config_map) {
   RootSight sight = read_root(config_map, data == nullptr ? json::value() : *data);
   sight.is_root = sight.name == object_name({sight.job, sight.attempt}, "");
   if (!sight.is_root) return sight;
-  json::error_code wrong;
-  const json::value kinds = json::parse(text_at(config_map, {"data", "kinds"}), wrong);
-  if (wrong || !kinds.is_array()) return sight;
-  for (const json::value& one : kinds.get_array()) {
-    const auto version = kube::parse_group_version(text_at(one, {"apiVersion"}));
-    kube::Resource& resource = sight.kinds.emplace_back();
-    resource.group = version.group;
-    resource.version = version.version;
-    resource.plural = text_at(one, {"plural"});
-    resource.kind = text_at(one, {"kind"});
-  }
+  sight.kinds = read_kinds(text_at(config_map, {"data", "kinds"}));
+  const auto others = parse_int(text_at(config_map, {"data", "others"}), "", 0, 1'000'000);
+  if (others) sight.others = static_cast<std::size_t>(*others);
+  sight.other_kinds = read_kinds(text_at(config_map, {"data", "otherKinds"}));
   return sight;
 }
 

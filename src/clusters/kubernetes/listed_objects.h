@@ -32,6 +32,10 @@ struct RootSight {
   std::size_t workloads = 0;  // objects that make pods, or have conditions by which they are done
   std::int64_t pods = 0;      // that must be ready
   std::vector<kube::Resource> kinds = {};  // of the workloads
+  /// Of those that miss every object that somebody deletes: how many are no workloads, and of which
+  /// kinds.
+  std::size_t others = 0;
+  std::vector<kube::Resource> other_kinds = {};
   AttemptCare care = {};
   bool is_deleting = false;
   bool is_root = true;  // false: a ConfigMap of the list itself, which has the same labels
@@ -46,6 +50,7 @@ struct ListedObjects {
   std::vector<boost::json::value> objects = {};
   std::vector<bool> is_workload = {};                 // of each object: see RootSight
   bool takes_existing = false;                        // see model::ObjectCare
+  bool misses_all = false;                            // not only workloads: see RootSight
   std::vector<manifest::PodTemplate> templates = {};  // all that are in them
   /// What their pods name as their owner wrote them, if the list comes from another cluster.
   std::vector<model::NamedObject> named = {};
@@ -69,6 +74,8 @@ void put_requeues(boost::json::value& root, int requeues);
 void put_own_root(ListedObjects& listed);
 /// The root with the kinds of its workloads, each once.
 void put_kinds(boost::json::value& root, const std::vector<kube::Resource>& kinds);
+/// The same of each object that is no workload.
+void put_others(boost::json::value& root, const std::vector<kube::Resource>& kinds);
 /// The object as a part of what the root owns.
 void put_owner(boost::json::value& object, const boost::json::value& made_root);
 /// Whether an object in the cluster belongs to the attempt of the other.

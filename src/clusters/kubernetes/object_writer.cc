@@ -193,10 +193,11 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   void make_root(const List& list) {
     if (list->listed.is_own_root) return make_listed(0, list);
     std::vector<kube::Resource> of_workloads;
-    for (std::size_t i = 0; i < list->resources.size(); ++i) {
-      if (list->listed.is_workload[i]) of_workloads.push_back(list->resources[i]);
-    }
+    std::vector<kube::Resource> of_others;
+    for (std::size_t i = 0; i < list->resources.size(); ++i)
+      (list->listed.is_workload[i] ? of_workloads : of_others).push_back(list->resources[i]);
     put_kinds(list->listed.root, of_workloads);
+    if (list->listed.misses_all) put_others(list->listed.root, of_others);
     create_or_meet(kube::resources::config_maps(), list->listed.root,
                    [self = shared_from_this(), list](const Reply<json::value>& root, Met met) {
                      if (!root) return list->done(judge_refusal(root.error()));

@@ -213,6 +213,24 @@ std::string trouble_of(const std::vector<WorkloadSight>& workloads,
   return trouble;
 }
 
+/// Of those that are no workloads, if they are missed.
+bool read_other_losses(const RootSight& root, const std::vector<WorkloadSight>& others,
+                       GangState& state) {
+  if (root.others == 0 || root.is_deleting) return false;
+  const auto* deleting = first_of(others, [](const auto& one) { return one.is_deleting; });
+  if (deleting != nullptr) {
+    state.phase = GangPhase::Disrupted;
+    state.is_missing = true;
+    state.reason =
+        fmt::format("{} {} was deleted by somebody else", deleting->kind, deleting->name);
+  } else if (others.size() < root.others) {
+    state.phase = GangPhase::Partial;
+    state.reason = fmt::format("{} of its {} objects are there", root.workloads + others.size(),
+                               root.workloads + root.others);
+  }
+  return state.phase == GangPhase::Disrupted || state.phase == GangPhase::Partial;
+}
+
 /// Whether somebody takes an object away, or all of them.
 bool read_losses(const RootSight& root, const std::vector<WorkloadSight>& workloads,
                  GangState& state) {
@@ -272,8 +290,9 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
   for (const WorkloadSight& one : all) {
     if (!one.adopted_in.empty()) state.adopted_in = one.adopted_in;
   }
-  std::vector<WorkloadSight> workloads = all;
-  std::erase_if(workloads, [](const WorkloadSight& one) { return !one.is_workload; });
+  std::vector<WorkloadSight> workloads;
+  std::vector<WorkloadSight> others;
+  for (const WorkloadSight& one : all) (one.is_workload ? workloads : others).push_back(one);
   const auto disrupted =
       std::find_if(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_disrupted; });
   // Whoever says how long fewer pods are borne has others made in their place until then.
@@ -295,7 +314,9 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
     return state;
   }
   if (read_losses(root, workloads, state)) return state;
-  if (are_done(workloads, state, root)) {
+  const bool is_done = are_done(workloads, state, root);
+  if (!is_done && read_other_losses(root, others, state)) return state;
+  if (is_done) {
     succeed(state, workloads);
     return state;
   }
@@ -324,6 +345,11 @@ std::optional<GangState> own_rooted_state_of(const std::vector<JobSight>& jobs,
 bool stays_when_ended(const GangState& state) {
   const bool goes = state.phase == GangPhase::Failed && state.care.care.keep_failed;
   return state.care.care.keep_ended && state.is_ended && !goes;
+}
+
+bool stays_when_failed(const GangState& state) {
+  const auto& keep = state.care.care.keep_failed;
+  return state.phase == GangPhase::Failed && state.is_ended && keep && keep->ms > 0;
 }
 
 }  // namespace muster::clusters

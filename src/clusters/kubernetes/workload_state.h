@@ -51,6 +51,8 @@ std::optional<GangState> own_rooted_state_of(const std::vector<JobSight>& jobs,
 
 /// Whether objects that ended by themselves are to stay, as they stand.
 bool stays_when_ended(const GangState& state);
+/// Whether they are those of a failure, and stay for a while.
+bool stays_when_failed(const GangState& state);
 
 GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSight>& workloads,
                             const std::vector<PodSight>& pods);

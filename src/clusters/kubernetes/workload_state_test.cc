@@ -274,6 +274,35 @@ TEST(WorkloadState, WhatIsKeptHasEndedWhenAllOfItHas) {
   EXPECT_TRUE(workload_state_of(cared(kept, 2), {done, sight("Deployment", "{}")}, {}).is_ended);
 }
 
+TEST(WorkloadState, WhatMakesNoPodsIsMissedWhereItsRootCountsIt) {
+  const auto job = sight("Job", "{}");
+  WorkloadSight service = sight("Service", "{}");
+  service.is_workload = false;
+  RootSight counting = cared({.starts_when_made = true, .missing_fails = true});
+  EXPECT_EQ(workload_state_of(counting, {job}, {}).phase, GangPhase::Running) << "of an older root";
+  counting.others = 1;
+  EXPECT_EQ(workload_state_of(counting, {job, service}, {}).phase, GangPhase::Running);
+  const GangState missing = workload_state_of(counting, {job}, {});
+  EXPECT_EQ(missing.phase, GangPhase::Partial);
+  EXPECT_EQ(missing.reason, "1 of its 2 objects are there");
+  service.is_deleting = true;
+  const GangState going = workload_state_of(counting, {job, service}, {});
+  EXPECT_EQ(going.phase, GangPhase::Disrupted);
+  EXPECT_TRUE(going.is_missing);
+  EXPECT_EQ(going.reason, "Service n was deleted by somebody else");
+  const auto done = sight("Job", condition("Complete"));
+  EXPECT_EQ(workload_state_of(counting, {done}, {}).phase, GangPhase::Succeeded)
+      << "nobody needs it any more";
+}
+
+TEST(WorkloadState, WhatFailedStaysForAWhileWhereItsJobSaysSo) {
+  const auto bad = sight("Job", condition("Failed"));
+  EXPECT_FALSE(stays_when_failed(workload_state_of(cared({.keep_ended = true}), {bad}, {})));
+  const model::ObjectCare kept{.keep_ended = true, .keep_failed = hours(1)};
+  EXPECT_TRUE(stays_when_failed(workload_state_of(cared(kept), {bad}, {})));
+  EXPECT_FALSE(stays_when_failed(workload_state_of(cared(kept), {bad}, {pod("Running")})));
+}
+
 TEST(WorkloadState, ARootThatGoesWithItsOwnerIsNoDisruption) {
   RootSight leaving = root(1, 1);
   leaving.is_deleting = true;

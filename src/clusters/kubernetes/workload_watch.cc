@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -46,6 +47,7 @@ class WorkloadWatch::Core {
         on_touch_(std::move(on_touch)) {
     auto on = handlers<RootSight>([this](const RootSight& root) {
       for (const kube::Resource& kind : root.kinds) watch(kind);
+      for (const kube::Resource& kind : root.other_kinds) watch(kind);
     });
     on.on_synced = [this] { has_answered_ = true; };
     on.on_failure = [this](const kube::ApiError& error, int) {
@@ -81,10 +83,23 @@ class WorkloadWatch::Core {
       if (kind == kinds_.end()) return std::nullopt;
       if (!kind->second->informer->has_synced())
         return unknown(root, *kind->second, resource, pods);
-      for (const auto& one : kind->second->informer->store().by_index(by_attempt, word_of(attempt)))
-        workloads.push_back(*one);
+      add_seen(*kind->second, attempt, workloads);
     }
-    return workload_state_of(root, workloads, pods);
+    RootSight counted = root;
+    for (const kube::Resource& resource : root.other_kinds) {
+      const auto kind = kinds_.find(key_of(resource));
+      if (kind == kinds_.end()) return std::nullopt;
+      // Whoever may not see them misses none of them.
+      if (kind->second->is_forbidden) counted.others = 0;
+      if (kind->second->is_forbidden || is_among(root.kinds, resource)) continue;
+      if (!kind->second->informer->has_synced())
+        return unknown(root, *kind->second, resource, pods);
+      add_seen(*kind->second, attempt, workloads);
+    }
+    std::erase_if(workloads, [&](const WorkloadSight& one) {  // a ConfigMap, as others of the list
+      return one.kind == "ConfigMap" && one.name == root.name;
+    });
+    return workload_state_of(counted, workloads, pods);
   }
 
   Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const {
@@ -137,7 +152,18 @@ class WorkloadWatch::Core {
     std::string kind;
     std::optional<kube::Informer<WorkloadSight>> informer;
     std::string trouble;  // why it cannot be watched
+    bool is_forbidden = false;
   };
+
+  static void add_seen(const Kind& kind, const ports::Attempt& attempt,
+                       std::vector<WorkloadSight>& all) {
+    for (const auto& one : kind.informer->store().by_index(by_attempt, word_of(attempt)))
+      all.push_back(*one);
+  }
+  static bool is_among(const std::vector<kube::Resource>& kinds, const kube::Resource& kind) {
+    return std::any_of(kinds.begin(), kinds.end(),
+                       [&](const auto& one) { return key_of(one) == key_of(kind); });
+  }
 
   static GangState unknown(const RootSight& root, const Kind& kind, const kube::Resource& resource,
                            const std::vector<PodSight>& pods) {
@@ -189,7 +215,7 @@ class WorkloadWatch::Core {
       for (const auto& root : roots_->store().all()) on_touch_({root->job, root->attempt});
     };
     on.on_failure = [this, &kind](const kube::ApiError& error, int) {
-      set_trouble(kind, error.message);
+      set_trouble(kind, error.message, error.is_forbidden());
     };
     const auto make = [name = resource.kind](const boost::json::value& object) {
       return workload_sight_of(object, name);
@@ -198,9 +224,10 @@ class WorkloadWatch::Core {
                           attempt_index<WorkloadSight>());
   }
 
-  void set_trouble(Kind& kind, const std::string& why) {
+  void set_trouble(Kind& kind, const std::string& why, bool is_forbidden = false) {
     const std::lock_guard lock(mutex_);
     kind.trouble = why;
+    kind.is_forbidden = is_forbidden;
   }
 
   kube::Client& client_;
