@@ -1,5 +1,8 @@
-// `muster aw list|show|explain|move`: AppWrappers, by the names they have on their hub.
+// `muster aw list|show|explain|move`: AppWrappers and labelled objects, by the names they have on
+// their hub.
 #include <fmt/format.h>
+
+#include <set>
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -11,6 +14,7 @@ namespace {
 struct Options {
   std::string name;  // NAME or NAMESPACE/NAME
   std::string kube_namespace;
+  std::string kind;
   std::string queue;
 };
 
@@ -41,17 +45,24 @@ Result<int> list_wrappers(Session& session, const Options& options) {
   if (!api) return api.error();
   net::QueryPairs query;
   if (!options.kube_namespace.empty()) query.emplace_back("namespace", options.kube_namespace);
+  if (!options.kind.empty()) query.emplace_back("kind", options.kind);
   const auto wrappers = all_wrappers(session, **api, query);
   if (!wrappers) return wrappers.error();
-  std::vector<Column> columns = {{"NAMESPACE"}, {"NAME"},    {"STATE"},
-                                 {"QUEUE"},     {"CLUSTER"}, {"PODS RUNNING/PENDING", true}};
+  std::vector<Column> columns = {{"NAMESPACE"},
+                                 {"NAME"},
+                                 {"KIND"},
+                                 {"STATE"},
+                                 {"QUEUE"},
+                                 {"CLUSTER"},
+                                 {"PODS RUNNING/PENDING", true}};
   if (session.is_wide()) columns.insert(columns.end(), {{"VERSION"}, {"PRIORITY", true}, {"JOB"}});
   columns.push_back({"REASON"});
   Table table(std::move(columns));
   for (const json::value& wrapper : *wrappers) {
     std::vector<Cell> row = {text(wrapper, "namespace"), text(wrapper, "name"),
-                             text(wrapper, "state"),     text(wrapper, "queue"),
-                             text(wrapper, "cluster"),   pods_text(wrapper)};
+                             text(wrapper, "kind"),      text(wrapper, "state"),
+                             text(wrapper, "queue"),     text(wrapper, "cluster"),
+                             pods_text(wrapper)};
     if (session.is_wide()) {
       row.emplace_back(text(wrapper, "version"));
       row.emplace_back(text(wrapper, "priority"));
@@ -72,20 +83,27 @@ Result<json::value> find_wrapper(Session& session, Api& api, const Options& opti
     ns = name.substr(0, slash);
     name = name.substr(slash + 1);
   }
+  net::QueryPairs query;
+  if (!options.kind.empty()) query.emplace_back("kind", options.kind);
   if (ns.empty()) {
-    const auto all = all_wrappers(session, api, {{"name", name}});
+    net::QueryPairs named = query;
+    named.emplace_back("name", name);
+    const auto all = all_wrappers(session, api, named);
     if (!all) return all.error();
-    std::vector<std::string> places;
+    std::set<std::string> places;
     for (const json::value& wrapper : *all) {
-      if (text(wrapper, "name") == name) places.push_back(text(wrapper, "namespace"));
+      if (text(wrapper, "name") == name) places.insert(text(wrapper, "namespace"));
     }
-    if (places.empty()) return Error{Fault::NotFound, fmt::format("no AppWrapper {}", name)};
+    if (places.empty())
+      return Error{
+          Fault::NotFound,
+          fmt::format("no {} {}", options.kind.empty() ? "AppWrapper" : options.kind, name)};
     if (places.size() > 1)
-      return invalid(
-          fmt::format("{} is in several namespaces; say which: {}/{}", name, places.front(), name));
-    ns = places.front();
+      return invalid(fmt::format("{} is in several namespaces; say which: {}/{}", name,
+                                 *places.begin(), name));
+    ns = *places.begin();
   }
-  return api.get(fmt::format("/appwrappers/{}/{}", segment(ns), segment(name)));
+  return api.get(fmt::format("/appwrappers/{}/{}", segment(ns), segment(name)), query);
 }
 
 Result<int> show_wrapper(Session& session, const Options& options) {
@@ -98,8 +116,9 @@ Result<int> show_wrapper(Session& session, const Options& options) {
     return exit_done;
   }
   Sheet sheet;
-  for (const std::string_view field : {"namespace", "name", "version", "state", "queue", "position",
-                                       "priority", "cluster", "reason", "job", "attempt"})
+  for (const std::string_view field :
+       {"kind", "namespace", "name", "version", "state", "queue", "position", "priority", "cluster",
+        "reason", "job", "attempt"})
     sheet.add(std::string(field), text(*wrapper, field));
   const json::value& pods = wrapper->at("pods");
   sheet.add("pods",
@@ -119,8 +138,8 @@ Result<std::string> job_of(Session& session, const Options& options) {
   if (!wrapper) return wrapper.error();
   std::string job = text(*wrapper, "job");
   if (job.empty())
-    return Error{Fault::Conflict, fmt::format("AppWrapper {} has no job: {}", options.name,
-                                              text(*wrapper, "reason"))};
+    return Error{Fault::Conflict, fmt::format("{} {} has no job: {}", text(*wrapper, "kind"),
+                                              options.name, text(*wrapper, "reason"))};
   return job;
 }
 
@@ -152,6 +171,7 @@ CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb
                    const std::string& help, Verb body, const std::shared_ptr<Options>& options) {
   CLI::App* command = add_command(aw, verb, help);
   add_option(*command, "-n,--namespace", options->kube_namespace, "of the AppWrapper");
+  add_option(*command, "--kind", options->kind, "AppWrapper, RayCluster or RayJob; none: any");
   set_body(*command, host, [options, body](Session& session) { return body(session, *options); });
   return command;
 }
@@ -159,7 +179,7 @@ CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb
 }  // namespace
 
 void add_aw(CLI::App& app, const SharedHost& host) {
-  CLI::App* aw = add_command(app, "aw", "AppWrappers that the server takes as jobs");
+  CLI::App* aw = add_command(app, "aw", "AppWrappers and labelled objects that are jobs");
   aw->require_subcommand(1);
   add_verb(*aw, host, "list", "List them", list_wrappers, std::make_shared<Options>());
   for (const auto& [verb, help, body] :

@@ -182,8 +182,10 @@ class Mcad(WithHub):
         self.wait("big backs off", lambda: self.status("big").get("queuejobstate") == "Backoff")
         rows = {line.split()[1]: line for line in self.muster("aw", "list").split("\n")[1:] if line}
         self.assertEqual(sorted(rows), ["big", "small"])
-        self.assertRegex(rows["small"], rf"^{self.namespace} +small +Running +default +real ")
-        self.assertRegex(rows["big"], rf"^{self.namespace} +big +Pending +default .*(cpu|CPU|fit)")
+        self.assertRegex(rows["small"],
+                         rf"^{self.namespace} +small +AppWrapper +Running +default +real ")
+        self.assertRegex(rows["big"],
+                         rf"^{self.namespace} +big +AppWrapper +Pending +default .*(cpu|CPU|fit)")
         self.muster("aw", "list", "-n", "elsewhere")
         self.assertIn("no AppWrappers", self.said)
         listed = json.loads(self.muster("aw", "list", "-o", "json"))
@@ -487,6 +489,21 @@ class Successor(WithHub):
         self.assertNotIn("resettingCount", self.status("parts"))
         self.wait("the other is removed", lambda: not self.names("jobs,deployments,pods"))
 
+    def test_a_component_without_pods_that_somebody_deletes_fails_it_too(self):
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front"},
+                   "spec": {"ports": [{"port": 80}]}}
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+        self.create(components("parts", job("part", "sleep"), service, settings),
+                    components("ended", job("ended"), {**service, "metadata": {"name": "old"}}))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/parts")
+        self.wait_phase("ended", "Succeeded")
+        self.kubectl("delete", "service", "front", "old")
+        self.wait_phase("parts", "Failed")
+        self.assertEqual(self.condition("parts", "Unhealthy"), ("True", "MissingComponent"))
+        self.wait("the others are removed", lambda: self.names("jobs,services") == [
+            "job.batch/ended"])
+        self.assertEqual(self.status("ended")["phase"], "Succeeded")
+
     def annotated(self, name, *templates, **values):
         """With annotations of v1beta2: retryLimit="0"."""
         made = components(name, *templates)
@@ -564,6 +581,12 @@ class Successor(WithHub):
             self.assertNotIn("resettingCount", self.status(name))
         self.assertIn("exit code 1 is not worth another try", str(self.status("bad")))
         self.wait("only the kept one is there", lambda: self.names("jobs") == ["job.batch/kept"])
+        self.server.kill()
+        self.server.start()
+        self.create(components("after", job("after")))
+        self.wait_phase("after", "Succeeded")
+        self.assertEqual(self.names("jobs"), ["job.batch/after", "job.batch/kept"])
+        self.assertEqual(self.condition("kept", "DeletingResources"), ("False", "DeletionPaused"))
 
     def test_what_failed_is_kept_for_a_while_also_where_pods_run_unless_it_is_suspended(self):
         self.create(self.annotated("kept", job("bad", "false"), deployment("web"), retryLimit="0",

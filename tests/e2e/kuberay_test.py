@@ -340,6 +340,11 @@ class Labelled(WithRay):
         job = self.wait_job("second", "Waiting")
         self.wait("it says why", lambda: "InsufficientResources" in self.events_of("second"))
         self.assertIn("second is waiting", self.muster("explain", job))
+        rows = self.muster("aw", "list", "--kind", "RayCluster").split("\n")[1:]
+        self.assertRegex(rows[0], r" first +RayCluster +Running +default ")
+        self.assertRegex(rows[1], r" second +RayCluster +Waiting +default .*(cpu|CPU|fit)")
+        self.assertRegex(self.muster("aw", "show", "second"), r"kind +RayCluster\n")
+        self.assertIn("second is waiting", self.muster("aw", "explain", "second"))
         self.wait_resting("second", self.spec_of("second"))
         # Five cores are used, and counted once: two more fit beside it.
         self.make("beside", 1, priority=40)

@@ -35,6 +35,7 @@
 #include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
+#include "api/appwrapper/rows.h"
 #include "api/appwrapper/status_writer.h"
 #include "api/appwrapper/wait_desk.h"
 #include "api/appwrapper/wrapper_events.h"
@@ -70,35 +71,6 @@ struct HubOptions {
   Duration ask_again = seconds(20);  // why a job waits
 };
 
-/// What people see of an AppWrapper in a list.
-struct WrapperRow {
-  WrapperKey key = {};
-  bool is_v1beta2 = false;
-  std::string job = {};
-  std::string state = {};  // or phase
-  std::string queue = {};
-  std::string reason = {};  // why it waits or failed, in a sentence
-  std::string cluster = {};
-  std::uint32_t attempt = 0;
-  int priority = 0;
-  ports::PodCounts pods = {};
-  std::string trouble = {};  // why its pods do not start; "": nothing is known to be wrong
-  std::vector<std::string> warnings = {};
-};
-
-/// Which of them, in the order of their keys.
-struct WrapperFilter {
-  std::string ns = {};                   // "": of all
-  std::string name = {};                 // "": of any
-  std::optional<WrapperKey> after = {};  // where the page before ended
-  std::size_t limit = 1000;
-};
-struct WrapperPage {
-  std::vector<WrapperRow> rows = {};
-  bool has_more = false;
-  std::string warning = {};  // why there may be others; ""
-};
-
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
  public:
   struct Parts {
@@ -125,7 +97,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void stop();
 
   void published(const control::StepReport& report);
-  /// `then` is called on the hub's thread. From any thread.
+  /// In the order of their keys. `then` is called on the hub's thread. From any thread.
   void list(WrapperFilter filter, std::function<void(const WrapperPage&)> then);
   void seen(const ports::AttemptSight& sight) override;
   void depart(ports::Departure departure, Done done) override;
@@ -160,6 +132,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void do_answers();
   std::string state_of(const Record& record) const;
   WrapperRow row_of(const Record& record) const;
+  void add_wrappers(const WrapperFilter& filter, WrapperPage& page) const;
   /// From any thread: to be done on this one.
   void answer(std::function<void()> function);
   void answer_after(Duration wait, std::function<void()> function);

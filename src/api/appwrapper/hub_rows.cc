@@ -10,25 +10,41 @@
 
 namespace muster::api {
 
+namespace {
+
+constexpr const char* old_group = "mcad.ibm.com";
+
+WrapperGroup group_of(const RowKey& key) {
+  return key.group == old_group ? WrapperGroup::McadIbm : WrapperGroup::Workload;
+}
+
+}  // namespace
+
 void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperPage&)> then) {
   answer([this, filter = std::move(filter), then = std::move(then)] {
-    std::vector<const Record*> found;
-    for (const auto& [job, record] : records_) {
-      const bool is_wanted = (filter.ns.empty() || record.key.ns == filter.ns) &&
-                             (filter.name.empty() || record.key.name == filter.name) &&
-                             (!filter.after || *filter.after < record.key);
-      if (is_wanted && !record.is_gone) found.push_back(&record);
-    }
-    const std::size_t count = std::min(filter.limit, found.size());
-    std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count),
-                      found.end(),
-                      [](const Record* a, const Record* b) { return a->key < b->key; });
     WrapperPage page;
-    page.has_more = count < found.size();
     page.warning = unserved_;
-    for (std::size_t i = 0; i < count; ++i) page.rows.push_back(row_of(*found[i]));
+    if (!filter.after || filter.after->kind == wrapper_kind) add_wrappers(filter, page);
+    if (labelled_ && !page.has_more) labelled_->add_rows(filter, page);
     then(page);
   });
+}
+
+void AppWrapperHub::add_wrappers(const WrapperFilter& filter, WrapperPage& page) const {
+  std::optional<WrapperKey> after;
+  if (filter.after)
+    after = WrapperKey{group_of(*filter.after), filter.after->ns, filter.after->name};
+  std::vector<const Record*> found;
+  for (const auto& [job, record] : records_) {
+    const WrapperKey& key = record.key;
+    if (filter.wants(wrapper_kind, key.ns, key.name) && (!after || *after < key) && !record.is_gone)
+      found.push_back(&record);
+  }
+  const std::size_t count = std::min(filter.limit, found.size());
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
+                    [](const Record* a, const Record* b) { return a->key < b->key; });
+  page.has_more = count < found.size();
+  for (std::size_t i = 0; i < count; ++i) page.rows.push_back(row_of(*found[i]));
 }
 
 /// The whole status is made only of the few of which nothing less tells it.
@@ -43,30 +59,36 @@ std::string AppWrapperHub::state_of(const Record& record) const {
 
 WrapperRow AppWrapperHub::row_of(const Record& record) const {
   WrapperRow row;
-  row.key = record.key;
-  row.is_v1beta2 = record.is_v1beta2;
-  row.priority = record.facts.ask.priority;
+  row.key = {.group = record.key.group == WrapperGroup::McadIbm ? old_group : "",
+             .ns = record.key.ns,
+             .name = record.key.name};
+  row.version = record.is_v1beta2 ? "v1beta2" : "v1beta1";
   row.state = state_of(record);
-  row.reason = record.facts.refusal;
-  row.warnings = record.facts.ask.warnings;
-  if (!record.facts.row) {
-    if (record.facts.wait) row.reason = why_it_waits(record.facts);
-    return row;
+  put_facts(record.facts, row);
+  return row;
+}
+
+void put_facts(const WrapperFacts& facts, WrapperRow& row) {
+  row.priority = facts.ask.priority;
+  row.reason = facts.refusal;
+  row.warnings = facts.ask.warnings;
+  if (!facts.row) {
+    if (facts.wait) row.reason = why_it_waits(facts);
+    return;
   }
-  const model::JobRow& job = *record.facts.row;
+  const model::JobRow& job = *facts.row;
   row.job = job.id;
   row.queue = job.queue;
   row.attempt = job.attempt;
-  if (record.facts.is_seen()) {
-    row.pods = record.facts.sight.pods;
-    row.trouble = record.facts.sight.trouble;
+  if (facts.is_seen()) {
+    row.pods = facts.sight.pods;
+    row.trouble = facts.sight.trouble;
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
-  if (record.facts.is_kept_failure()) row.reason = record.facts.sight.kept_failure;
-  if (record.facts.is_tried_again()) row.reason = job.reason;
-  if (record.facts.wait) row.reason = why_it_waits(record.facts);
-  return row;
+  if (facts.is_kept_failure()) row.reason = facts.sight.kept_failure;
+  if (facts.is_tried_again()) row.reason = job.reason;
+  if (facts.wait) row.reason = why_it_waits(facts);
 }
 
 }  // namespace muster::api

@@ -424,6 +424,26 @@ void LabelledDesk::tell_wait(const std::string& job, const WrapperWait& wait) {
   tell(at->second);
 }
 
+void LabelledDesk::add_rows(const WrapperFilter& filter, WrapperPage& page) const {
+  std::map<RowKey, const Record*> found;
+  for (const auto& [job, record] : records_) {
+    const EventSubject& it = record.subject;
+    const bool is_told = record.facts.row || !record.facts.refusal.empty();
+    if (record.is_gone || !is_told || !filter.wants(it.kind, it.ns, it.name)) continue;
+    RowKey key{it.kind, std::string(group), it.ns, it.name};
+    if (!filter.after || *filter.after < key) found.emplace(std::move(key), &record);
+  }
+  for (const auto& [key, record] : found) {
+    page.has_more = page.rows.size() >= filter.limit;
+    if (page.has_more) return;
+    WrapperRow& row = page.rows.emplace_back();
+    row.key = key;
+    row.version = record->kind.version;
+    row.state = record->facts.row ? model::to_text(record->facts.row->state) : "Refused";
+    put_facts(record->facts, row);
+  }
+}
+
 void LabelledDesk::tell(const Record& record) {
   parts_.events.tell(record.job(), record.subject, record.facts, parts_.clock());
 }

@@ -24,6 +24,7 @@
 #include "api/appwrapper/facts.h"
 #include "api/appwrapper/job_asks.h"
 #include "api/appwrapper/object_watch.h"
+#include "api/appwrapper/rows.h"
 #include "api/appwrapper/wrapper_events.h"
 #include "api/rest/submitter.h"
 #include "base/time.h"
@@ -69,6 +70,8 @@ class LabelledDesk {
   /// The id of a job that waits, where it stays; null: it does not, or is none of these.
   const std::string* waiting(const std::string& job) const;
   void tell_wait(const std::string& job, const WrapperWait& wait);
+  /// Those that are jobs or were refused, until the page is full.
+  void add_rows(const WrapperFilter& filter, WrapperPage& page) const;
 
  private:
   /// The object as it came, with its kind.

@@ -21,9 +21,10 @@ namespace {
 namespace json = boost::json;
 
 json::object json_of(const WrapperRow& row) {
-  json::object made = {{"namespace", row.key.ns},
+  json::object made = {{"kind", row.key.kind},
+                       {"namespace", row.key.ns},
                        {"name", row.key.name},
-                       {"version", row.is_v1beta2 ? "v1beta2" : "v1beta1"},
+                       {"version", row.version},
                        {"state", row.state},
                        {"queue", row.queue},
                        {"reason", row.reason},
@@ -36,7 +37,7 @@ json::object json_of(const WrapperRow& row) {
                          {"running", row.pods.running},
                          {"succeeded", row.pods.succeeded},
                          {"failed", row.pods.failed}}}};
-  if (row.key.group == WrapperGroup::McadIbm) made["group"] = "mcad.ibm.com";
+  if (!row.key.group.empty()) made["group"] = row.key.group;
   if (!row.trouble.empty()) made["trouble"] = row.trouble;
   if (!row.warnings.empty()) {
     json::array& all = made["warnings"].emplace_array();
@@ -68,15 +69,14 @@ std::size_t position_of(const sched::World& world, const std::string& id) {
 
 constexpr std::int64_t page_most = 1000;
 
-std::string cursor_of(const WrapperKey& key) {
-  return fmt::format("{}/{}/{}", key.group == WrapperGroup::Workload ? "" : "mcad.ibm.com", key.ns,
-                     key.name);
+std::string cursor_of(const RowKey& key) {
+  return fmt::format("{}/{}/{}/{}", key.kind, key.group, key.ns, key.name);
 }
-Result<WrapperKey> key_of(std::string_view cursor) {
+Result<RowKey> key_of(std::string_view cursor) {
   const std::vector<std::string_view> parts = split(cursor, '/');
-  if (parts.size() != 3) return invalid("cursor: not the `next` of a page");
-  return WrapperKey{parts[0].empty() ? WrapperGroup::Workload : WrapperGroup::McadIbm,
-                    std::string(parts[1]), std::string(parts[2])};
+  if (parts.size() != 4) return invalid("cursor: not the `next` of a page");
+  return RowKey{std::string(parts[0]), std::string(parts[1]), std::string(parts[2]),
+                std::string(parts[3])};
 }
 
 Result<WrapperFilter> filter_of(const net::Request& request) {
@@ -85,6 +85,7 @@ Result<WrapperFilter> filter_of(const net::Request& request) {
     return at == request.query.end() ? std::string() : at->second;
   };
   WrapperFilter filter;
+  filter.kind = text("kind");
   filter.ns = text("namespace");
   filter.name = text("name");
   const auto limit = query_int(request, "limit", 1, page_most, page_most);
@@ -118,11 +119,14 @@ void list(AppWrapperHub* hub, const CallPtr& call) {
 
 void show(AppWrapperHub* hub, control::Reads& reads, const CallPtr& call) {
   WrapperFilter filter;
+  const auto kind = call->request.query.find("kind");
+  if (kind != call->request.query.end()) filter.kind = kind->second;
   filter.ns = std::string(call->request.param("namespace"));
   filter.name = std::string(call->request.param("name"));
   filter.limit = 1;
-  const Error unknown{Fault::NotFound,
-                      fmt::format("there is no AppWrapper {}/{}", filter.ns, filter.name)};
+  const Error unknown{Fault::NotFound, fmt::format("there is no {} {}/{}",
+                                                   filter.kind.empty() ? wrapper_kind : filter.kind,
+                                                   filter.ns, filter.name)};
   if (hub == nullptr || filter.ns.empty() || filter.name.empty()) return call->answer(unknown);
   hub->list(filter, [&reads, call, unknown](const WrapperPage& page) {
     if (page.rows.empty()) return call->answer(unknown);
