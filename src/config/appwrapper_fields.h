@@ -41,6 +41,8 @@ struct Fields<Travel> {
     v.field("secrets", &Travel::secrets,
             "those that pods name are copied there, if their namespace in the hub has the label "
             "muster.dev/travel-secrets: \"true\"; or never");
+    v.field("service_accounts", &Travel::service_accounts,
+            "those that pods run as are made there, without tokens, Secrets and rights");
   }
 };
 

@@ -20,6 +20,7 @@ struct Travel {
   bool namespaces = true;  // made there when they are missing
   bool configmaps = true;  // that its pods name
   TravellingSecrets secrets = TravellingSecrets::Labelled;
+  bool service_accounts = false;  // the same, without tokens and rights
   friend bool operator==(const Travel&, const Travel&) = default;
 };
 

@@ -59,6 +59,9 @@ Resource events() { return make("", "v1", "events", "Event", true); }
 Resource secrets() { return make("", "v1", "secrets", "Secret", true); }
 Resource config_maps() { return make("", "v1", "configmaps", "ConfigMap", true); }
 Resource services() { return make("", "v1", "services", "Service", true); }
+Resource persistent_volume_claims() {
+  return make("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true);
+}
 Resource service_accounts() { return make("", "v1", "serviceaccounts", "ServiceAccount", true); }
 Resource resource_quotas() { return make("", "v1", "resourcequotas", "ResourceQuota", true); }
 Resource limit_ranges() { return make("", "v1", "limitranges", "LimitRange", true); }

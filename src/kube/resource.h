@@ -52,6 +52,7 @@ Resource secrets();
 Resource config_maps();
 Resource services();
 Resource service_accounts();
+Resource persistent_volume_claims();
 Resource resource_quotas();
 Resource limit_ranges();
 Resource jobs();

@@ -21,6 +21,7 @@ using Kind = NamedObject::Kind;
 
 /// Every namespace has it by itself.
 constexpr std::string_view root_ca = "kube-root-ca.crt";
+constexpr std::string_view own_account = "default";
 
 class Names {
  public:
@@ -31,6 +32,8 @@ class Names {
     }
     for (const json::value& one : items_at(spec, {"imagePullSecrets"}))
       add(Kind::Secret, text_at(one, {"name"}), true);
+    const std::string_view account = text_at(spec, {"serviceAccountName"});
+    add(Kind::ServiceAccount, account.empty() ? text_at(spec, {"serviceAccount"}) : account, false);
   }
   void drop(Kind kind, std::string_view name) { names_.erase({kind, std::string(name)}); }
 
@@ -43,7 +46,9 @@ class Names {
 
  private:
   void add(Kind kind, std::string_view name, bool is_optional) {
-    if (name.empty() || (kind == Kind::ConfigMap && name == root_ca)) return;
+    const bool is_everywhere = (kind == Kind::ConfigMap && name == root_ca) ||
+                               (kind == Kind::ServiceAccount && name == own_account);
+    if (name.empty() || is_everywhere) return;
     const auto [at, is_new] = names_.try_emplace({kind, std::string(name)}, is_optional);
     if (!is_new) at->second = at->second && is_optional;
   }
@@ -55,6 +60,7 @@ class Names {
   void add_volume(const json::value& volume) {
     add_reference(Kind::Secret, find(volume, {"secret"}), "secretName");
     add_reference(Kind::ConfigMap, find(volume, {"configMap"}));
+    add(Kind::VolumeClaim, text_at(volume, {"persistentVolumeClaim", "claimName"}), false);
     for (const json::value& source : items_at(volume, {"projected", "sources"})) {
       add_reference(Kind::Secret, find(source, {"secret"}));
       add_reference(Kind::ConfigMap, find(source, {"configMap"}));
@@ -88,9 +94,11 @@ std::vector<NamedObject> named_objects(const ObjectList& list) {
   }
   for (const json::value& object : list.objects) {
     if (text_at(object, {"apiVersion"}) != "v1") continue;
-    if (text_at(object, {"kind"}) == "Secret") names.drop(Kind::Secret, kube::name_of(object));
-    if (text_at(object, {"kind"}) == "ConfigMap")
-      names.drop(Kind::ConfigMap, kube::name_of(object));
+    for (const Kind kind :
+         {Kind::Secret, Kind::ConfigMap, Kind::ServiceAccount, Kind::VolumeClaim}) {
+      if (text_at(object, {"kind"}) == model::to_text(kind))
+        names.drop(kind, kube::name_of(object));
+    }
   }
   return names.take();
 }

@@ -1,5 +1,5 @@
-// Which Secrets and ConfigMaps of their namespace the pods of a template name: by volumes, by
-// environment, to pull images. Pure.
+// Which Secrets, ConfigMaps, service accounts and volume claims of their namespace the pods of a
+// template name: by volumes, by environment, to pull images, to run as. Pure.
 #pragma once
 
 #include <boost/json/value.hpp>

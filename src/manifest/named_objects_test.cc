@@ -52,6 +52,12 @@ TEST(NamedObjects, AreFoundWhereverAPodNamesThem) {
                           "{name: C, value: c}]"),
        "Secret s, ConfigMap m"},
       {pod_of("volumes: [{name: v, configMap: {name: kube-root-ca.crt}}]"), ""},
+      {pod_of("serviceAccountName: robot"), "ServiceAccount robot"},
+      {pod_of("serviceAccount: robot"), "ServiceAccount robot"},
+      {pod_of("serviceAccountName: default"), ""},
+      {pod_of("volumes: [{name: v, persistentVolumeClaim: {claimName: data}}, {name: w, "
+              "emptyDir: {}}]"),
+       "PersistentVolumeClaim data"},
   };
   for (const auto& [yaml, names] : cases) EXPECT_EQ(named_by(yaml), names) << yaml;
 }

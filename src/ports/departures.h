@@ -30,6 +30,7 @@ struct Luggage {
   struct Piece {
     model::NamedObject what = {};
     std::string object = {};  // JSON, as the hub has it; "": the hub has none of that name
+    std::string stays = {};   // why it is not sent, though pods need it: it has to be there
   };
   std::string space = {};  // JSON of the namespace, to be made where it is missing; "": it is not
   std::vector<Piece> pieces = {};

@@ -15,6 +15,7 @@ import time
 import appwrapper_test
 import muster_test
 from appwrapper_test import WithHub, components, job, wrapper
+from appwrapper_odd_test import RAY_KIND, ray
 from audit import creations, keep_audit_log
 from binaries import find_binaries
 from clusters import start_all
@@ -176,6 +177,40 @@ class Away(Travel):
         self.assertEqual(self.status("nobody")["muster"]["reason"], "NoCluster")
 
 
+class Kinds(Travel):
+    """RayClusters are defined in the hub only, which is small."""
+
+    def setUp(self):
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        HUB.create(definitions, RAY_KIND)
+        self.addCleanup(HUB.request, "DELETE", f"{definitions}/rayclusters.ray.io")
+        self.addCleanup(WEST.request, "DELETE", f"{definitions}/rayclusters.ray.io")
+        super().setUp()
+
+    def test_a_cluster_without_the_kind_is_avoided_until_it_has_it(self):
+        self.create(wrapper("small", ray("small"), job("small", "sleep", pods=1, cpu="100m")),
+                    wrapper("large", ray("large"), big("large")),
+                    wrapper("plain", big("plain")))
+        self.wait_state("small", "Running")
+        self.assertEqual(self.status("small")["muster"]["cluster"], "hub")
+        self.wait_state("plain", "Running")
+        self.assertEqual(self.status("plain")["muster"]["cluster"], "west", "it has the room")
+        self.wait("large waits", lambda: self.status("large").get("queuejobstate") == "Backoff")
+        large = self.status("large")["muster"]
+        self.assertEqual(self.server.job(large["job"])["attempt"], 0, "west is not tried")
+        self.assertEqual(self.west_jobs(), ["plain"])
+        only_west = wrapper("named", ray("named"), job("named", "sleep", pods=1, cpu="100m"))
+        only_west["metadata"]["annotations"] = {"muster.dev/clusters": "west"}
+        self.create(only_west)
+        self.wait("named says why", lambda: "1 without its kind ray.io/v1/RayCluster" in str(
+            self.status("named").get("conditions")))
+        self.assertEqual(self.status("named")["muster"]["reason"], "CannotBeMade")
+        WEST.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", RAY_KIND)
+        for name in ("large", "named"):
+            self.wait_state(name, "Running")
+            self.assertEqual(self.status(name)["muster"]["cluster"], "west", name)
+
+
 class Luggage(Travel):
 
     def test_secrets_and_configmaps_arrive_and_go_with_the_last_that_needs_them(self):
@@ -203,6 +238,39 @@ class Luggage(Travel):
         self.assertEqual(self.west_jobs(), [])
         self.kubectl("create", "secret", "generic", "token", "--from-literal=word=sesame")
         self.wait_state("early", "Running")
+
+    def test_volume_claims_stay_and_the_one_that_is_missing_is_named_until_it_is_there(self):
+        made = big("data")
+        made["spec"]["template"]["spec"]["volumes"] = [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "images"}}]
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                 "metadata": {"name": "images"},
+                 "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+                          "resources": {"requests": {"storage": "1Gi"}}}}
+        self.kubectl("create", "-f", "-", stdin=json.dumps(claim))
+        self.create(wrapper("data", made))
+        words = "PersistentVolumeClaim images, which its pods name, is not in namespace"
+        self.wait("the claim is named in its condition", lambda: any(
+            one["type"] == "Waiting" and one["reason"] == "CannotBeMade" and words in one["message"]
+            for one in self.status("data").get("conditions", [])))
+        self.assertEqual(self.west_jobs(), [])
+        WEST.create(f"/api/v1/namespaces/{self.namespace}/persistentvolumeclaims", claim)
+        self.wait_state("data", "Running")
+
+    def test_service_accounts_go_bare_and_only_where_the_configuration_says_so(self):
+        self.kubectl("create", "serviceaccount", "robot")
+        made = big("run")
+        made["spec"]["template"]["spec"]["serviceAccountName"] = "robot"
+        self.create(wrapper("run", made))
+        words = "the configuration lets no service accounts travel"
+        self.wait("the account is named", lambda: words in str(self.status("run")))
+        self.restart(more=", travel: {service_accounts: true}")
+        self.wait_state("run", "Running")
+        self.wait("its pods run", lambda: self.status("run").get("running") == 2)
+        account = self.west("serviceaccounts")["robot"]
+        self.assertNotIn("secrets", account)
+        self.delete("run")
+        self.wait("it goes too", lambda: "robot" not in self.west("serviceaccounts"))
 
     def story_of(self, name):
         made = self.status(name).get("muster", {}).get("job")

@@ -41,6 +41,7 @@ api::HubOptions hub_of(const config::Config& config) {
   options.events = telling_of(wanted.events);
   options.travel.makes_namespaces = wanted.travel.namespaces;
   options.travel.takes_config_maps = wanted.travel.configmaps;
+  options.travel.takes_service_accounts = wanted.travel.service_accounts;
   options.travel.takes_secrets = wanted.travel.secrets == config::TravellingSecrets::Labelled;
   options.installs = options.wrap.is_mcad;
   return options;

@@ -34,9 +34,20 @@ json::value space_like(const json::value& ours) {
   return made;
 }
 
-kube::Resource resource_of(const model::NamedObject& what) {
-  return what.kind == model::NamedObject::Kind::Secret ? kube::resources::secrets()
-                                                       : kube::resources::config_maps();
+/// Of those that may travel.
+kube::Resource resource_of(model::NamedObject::Kind kind) {
+  if (kind == model::NamedObject::Kind::Secret) return kube::resources::secrets();
+  if (kind == model::NamedObject::Kind::ConfigMap) return kube::resources::config_maps();
+  return kube::resources::service_accounts();
+}
+
+/// Why one stays that has to be where the pods run. The others can be done without for a while.
+std::string why_it_stays(model::NamedObject::Kind kind, const TravelOptions& options) {
+  using Kind = model::NamedObject::Kind;
+  if (kind == Kind::VolumeClaim) return "volume claims do not travel, as their data does not";
+  if (kind == Kind::ServiceAccount && !options.takes_service_accounts)
+    return "the configuration lets no service accounts travel";
+  return "";
 }
 
 }  // namespace
@@ -90,8 +101,14 @@ void LuggageDesk::take_space(const std::shared_ptr<Packing>& packing) {
 void LuggageDesk::take_next(const std::shared_ptr<Packing>& packing) {
   while (packing->next < packing->departure.named.size()) {
     const model::NamedObject& what = packing->departure.named[packing->next++];
+    if (std::string why = why_it_stays(what.kind, options_); !why.empty()) {
+      packing->luggage.pieces.push_back({what, "", std::move(why)});
+      continue;
+    }
     const bool is_secret = what.kind == model::NamedObject::Kind::Secret;
-    if (is_secret ? packing->has_secrets : options_.takes_config_maps) return read(packing, what);
+    const bool is_config_map = what.kind == model::NamedObject::Kind::ConfigMap;
+    if (is_secret ? packing->has_secrets : !is_config_map || options_.takes_config_maps)
+      return read(packing, what);
     packing->luggage.left.emplace_back(
         what, is_secret ? packing->why_no_secrets : "the configuration lets no ConfigMaps travel");
   }
@@ -100,7 +117,7 @@ void LuggageDesk::take_next(const std::shared_ptr<Packing>& packing) {
 
 void LuggageDesk::read(const std::shared_ptr<Packing>& packing, const model::NamedObject& what) {
   client_.send_later(
-      kube::get_request(resource_of(what), packing->departure.hub.ns, what.name),
+      kube::get_request(resource_of(what.kind), packing->departure.hub.ns, what.name),
       [this, packing, what](const kube::Reply<json::value>& found) {
         if (!found && found.error().is_forbidden()) {
           packing->luggage.left.emplace_back(
@@ -110,7 +127,7 @@ void LuggageDesk::read(const std::shared_ptr<Packing>& packing, const model::Nam
         } else if (found && kube::text_at(*found, {"type"}) == token_type) {
           packing->luggage.left.emplace_back(what, "it is the token of a service account");
         } else {
-          packing->luggage.pieces.push_back({what, found ? json::serialize(*found) : ""});
+          packing->luggage.pieces.push_back({what, found ? json::serialize(*found) : "", ""});
         }
         take_next(packing);
       });

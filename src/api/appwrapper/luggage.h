@@ -1,5 +1,6 @@
-// What goes along with an AppWrapper's objects to another cluster: its namespace, and the Secrets
-// and ConfigMaps that its pods name, as far as the configuration and the namespace allow it.
+// What goes along with an AppWrapper's objects to another cluster: its namespace, and the Secrets,
+// ConfigMaps and service accounts that its pods name, as far as the configuration and the namespace
+// allow it. Volume claims never do: data does not move.
 //
 // Threads: any; what was given is called once, on the client's I/O thread.
 #pragma once
@@ -18,7 +19,8 @@ inline constexpr std::string_view travel_secrets_label = "muster.dev/travel-secr
 struct TravelOptions {
   bool makes_namespaces = true;
   bool takes_config_maps = true;
-  bool takes_secrets = true;  // of namespaces with the label
+  bool takes_secrets = true;            // of namespaces with the label
+  bool takes_service_accounts = false;  // their names, without tokens and rights
 };
 
 class LuggageDesk {

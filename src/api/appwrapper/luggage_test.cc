@@ -105,6 +105,25 @@ TEST(LuggageDesk, WhatTheHubDoesNotHaveIsSaidAndTokensOfAccountsNeverGo) {
                                           HasSubstr("ConfigMap m: the hub does not let it")));
 }
 
+TEST(LuggageDesk, VolumeClaimsStayAndAccountsGoWhereTheyMay) {
+  const NamedObject claim{NamedObject::Kind::VolumeClaim, "data", false};
+  const NamedObject account{NamedObject::Kind::ServiceAccount, "robot", false};
+  ScriptedServer server;
+  server.then(200, shut_space);
+  const auto strict = packed(server, {account, claim});
+  ASSERT_TRUE(strict.ok());
+  ASSERT_EQ(strict->pieces.size(), 2U);
+  EXPECT_EQ(strict->pieces[0].stays, "the configuration lets no service accounts travel");
+  EXPECT_EQ(strict->pieces[1].stays, "volume claims do not travel, as their data does not");
+  ScriptedServer open;
+  open.then(200, shut_space).then(200, R"({"metadata":{"name":"robot"}})");
+  const auto lax = packed(open, {account, claim}, {.takes_service_accounts = true});
+  ASSERT_TRUE(lax.ok());
+  EXPECT_EQ(lax->pieces[0].stays, "");
+  EXPECT_THAT(lax->pieces[0].object, HasSubstr("robot"));
+  EXPECT_NE(lax->pieces[1].stays, "");
+}
+
 TEST(LuggageDesk, AHubThatDoesNotAnswerIsAskedAgain) {
   ScriptedServer server;
   for (int i = 0; i < 3; ++i) server.then(500, "{}");

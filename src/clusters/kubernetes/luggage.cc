@@ -26,8 +26,17 @@ constexpr int tries_most = 5;  // when others write at the same time
 constexpr std::string_view contents[] = {"data", "binaryData"};
 
 kube::Resource resource_of(const model::NamedObject& what) {
-  return what.kind == model::NamedObject::Kind::Secret ? kube::resources::secrets()
-                                                       : kube::resources::config_maps();
+  switch (what.kind) {
+    case model::NamedObject::Kind::Secret:
+      return kube::resources::secrets();
+    case model::NamedObject::Kind::ConfigMap:
+      return kube::resources::config_maps();
+    case model::NamedObject::Kind::ServiceAccount:
+      return kube::resources::service_accounts();
+    case model::NamedObject::Kind::VolumeClaim:
+      break;
+  }
+  return kube::resources::persistent_volume_claims();
 }
 
 bool is_ours(const json::value& there, const json::value& ours) {
@@ -87,7 +96,7 @@ class Carrying : public std::enable_shared_from_this<Carrying> {
     next();
   }
 
-  /// The hub has none of that name. It may have been made here by hand.
+  /// The hub has none of that name, or keeps it. It may have been made here by hand.
   void look_for() {
     if (piece().what.is_optional) return next();
     client_.send_later(kube::get_request(resource_of(piece().what), ns(), piece().what.name),
@@ -95,12 +104,20 @@ class Carrying : public std::enable_shared_from_this<Carrying> {
                          if (there || there.error().is_forbidden()) return self->next();
                          if (!there.error().is_not_found()) return self->done_(there.error());
                          kube::ApiError missing = there.error();
-                         missing.message = fmt::format(
-                             "{}, which its pods name, is neither in namespace {} of "
-                             "the hub nor in that of this cluster",
-                             to_text(self->piece().what), self->ns());
+                         missing.message = self->missing_words();
                          self->done_(std::move(missing));
                        });
+  }
+
+  std::string missing_words() const {
+    const std::string what = to_text(piece().what);
+    if (piece().stays.empty())
+      return fmt::format(
+          "{}, which its pods name, is neither in namespace {} of the hub nor in that of this "
+          "cluster",
+          what, ns());
+    return fmt::format("{}, which its pods name, is not in namespace {} of this cluster: {}", what,
+                       ns(), piece().stays);
   }
 
   void create() {
@@ -166,7 +183,7 @@ json::value luggage_object(const ports::Luggage::Piece& piece, const json::value
   const bool is_secret = piece.what.kind == model::NamedObject::Kind::Secret;
   json::value made = json::object();
   kube::set_at(made, {"apiVersion"}, "v1");
-  kube::set_at(made, {"kind"}, is_secret ? "Secret" : "ConfigMap");
+  kube::set_at(made, {"kind"}, json::string(to_text(piece.what.kind)));
   kube::set_at(made, {"metadata", "name"}, json::string(piece.what.name));
   kube::set_at(made, {"metadata", "namespace"}, json::string(kube::namespace_of(made_root)));
   kube::set_at(made, {"metadata", "labels", travelled_label}, "true");
@@ -178,6 +195,10 @@ json::value luggage_object(const ports::Luggage::Piece& piece, const json::value
   for (const std::string_view key : contents) {
     if (const json::value* held = kube::find(from, {key})) kube::set_at(made, {key}, *held);
   }
+  // Of an account no more than the wish to have no token: nobody's Secrets, and no rights.
+  if (piece.what.kind == model::NamedObject::Kind::ServiceAccount &&
+      !kube::flag_at(from, {"automountServiceAccountToken"}, true))
+    kube::set_at(made, {"automountServiceAccountToken"}, false);
   put_owner(made, made_root);
   return made;
 }

@@ -42,9 +42,10 @@ constexpr const char* of_others = R"({"metadata":{"name":"s"},"data":{"k":"their
 const ports::Luggage::Piece secret{
     {NamedObject::Kind::Secret, "s", false},
     R"({"metadata":{"name":"s","uid":"hub","labels":{"mine":"x"},"finalizers":["f"]},)"
-    R"("type":"kubernetes.io/tls","data":{"k":"new"}})"};
+    R"("type":"kubernetes.io/tls","data":{"k":"new"}})",
+    ""};
 ports::Luggage::Piece unknown(bool is_optional) {
-  return {{NamedObject::Kind::ConfigMap, "m", is_optional}, ""};
+  return {{NamedObject::Kind::ConfigMap, "m", is_optional}, "", ""};
 }
 
 kube::Reply<std::vector<LuggageNote>> carried(ScriptedServer& server,
@@ -107,6 +108,38 @@ TEST(Luggage, ARequiredOneThatIsNowhereIsNamed) {
   EXPECT_EQ(notes.error().message,
             "ConfigMap m, which its pods name, is neither in namespace team of the hub nor in that "
             "of this cluster");
+}
+
+TEST(Luggage, OneThatStaysInTheHubHasToBeHere) {
+  const ports::Luggage::Piece claim{
+      {NamedObject::Kind::VolumeClaim, "data", false}, "", "volume claims do not travel"};
+  ScriptedServer server;
+  server.then(404, missing);
+  const auto notes = carried(server, {claim});
+  ASSERT_FALSE(notes.ok());
+  EXPECT_EQ(notes.error().message,
+            "PersistentVolumeClaim data, which its pods name, is not in namespace team of this "
+            "cluster: volume claims do not travel");
+  ScriptedServer having;
+  having.then(200, of_others);
+  EXPECT_TRUE(carried(having, {claim}).ok());
+  EXPECT_THAT(having.asked(),
+              ElementsAre("GET /api/v1/namespaces/team/persistentvolumeclaims/data"));
+}
+
+TEST(Luggage, AnAccountIsMadeWithoutTokensSecretsAndRights) {
+  const ports::Luggage::Piece account{
+      {NamedObject::Kind::ServiceAccount, "robot", false},
+      R"({"metadata":{"name":"robot","annotations":{"eks.amazonaws.com/role-arn":"r"}},)"
+      R"("secrets":[{"name":"t"}],"imagePullSecrets":[{"name":"p"}],)"
+      R"("automountServiceAccountToken":false})",
+      ""};
+  const auto made = luggage_object(account, root);
+  EXPECT_EQ(made.at("kind"), "ServiceAccount");
+  EXPECT_EQ(made.at("automountServiceAccountToken"), false);
+  EXPECT_FALSE(made.as_object().contains("secrets"));
+  EXPECT_FALSE(made.as_object().contains("imagePullSecrets"));
+  EXPECT_FALSE(made.at("metadata").as_object().contains("annotations"));
 }
 
 TEST(Luggage, AnOptionalOneIsNotMissedAndOneThatIsHereIsUsed) {

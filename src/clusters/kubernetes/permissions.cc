@@ -117,17 +117,39 @@ const std::vector<Rule>& rules() {
                    ".admissionregistration.k8s.io",
                    {"get"}),
               "with appwrappers.creators"),
-      helpful(rule(all, What::TravelFrom, "namespaces", {"get"}),
-              "whose Secrets may travel, and how strict they are with pods"),
-      helpful(rule(ns, What::TravelFrom, "secrets configmaps", {"get"}), "that pods name"),
-      helpful(rule(all, What::TravelTo, "namespaces", {"create", "get"}),
-              "those that are missing are made"),
-      helpful(rule(ns, What::TravelTo, "secrets configmaps", {"create", "get", "update"}),
-              "that pods name"),
       rule(all, What::Crds, "customresourcedefinitions.apiextensions.k8s.io",
            {"create", "get", "patch"}),
   };
   return table;
+}
+
+/// What goes along with AppWrappers that run elsewhere.
+const std::vector<Rule>& travel_rules() {
+  constexpr Where all = Where::Everywhere;
+  constexpr Where ns = Where::Namespace;
+  static const std::vector<Rule> table = {
+      helpful(rule(all, What::TravelFrom, "namespaces", {"get"}),
+              "whose Secrets may travel, and how strict they are with pods"),
+      helpful(rule(ns, What::TravelFrom, "secrets configmaps serviceaccounts", {"get"}),
+              "that pods name"),
+      helpful(rule(all, What::TravelTo, "namespaces", {"create", "get"}),
+              "those that are missing are made"),
+      helpful(rule(ns, What::TravelTo, "secrets configmaps serviceaccounts",
+                   {"create", "get", "update"}),
+              "that pods name"),
+      helpful(rule(ns, What::TravelTo, "persistentvolumeclaims", {"get"}),
+              "to say which one that pods name is missing"),
+  };
+  return table;
+}
+
+const std::vector<Rule>& all_rules() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Rule> made = rules();
+    made.insert(made.end() - 1, travel_rules().begin(), travel_rules().end());  // before Crds
+    return made;
+  }();
+  return all;
 }
 
 bool is_of_kinds(const Rule& rule) {
@@ -166,7 +188,7 @@ struct PlainRule {
 };
 std::vector<PlainRule> plain_rules(const PermissionAsk& ask) {
   std::vector<PlainRule> plain;
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : all_rules()) {
     if (!is_asked(rule, ask)) continue;
     if (!is_of_kinds(rule)) {
       plain.push_back(
@@ -313,7 +335,7 @@ std::vector<NeededPermission> needed_permissions(const PermissionAsk& ask) {
 
 std::vector<std::string> permission_rows() {
   std::vector<std::string> rows;
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : all_rules()) {
     std::string verbs = fmt::format("{}", fmt::join(rule.verbs, ", "));
     if (!rule.note.empty()) verbs += fmt::format("; {}", rule.note);
     rows.push_back(fmt::format("| {} | {} | {} |", where_text(rule), what_text(rule), verbs));

@@ -104,6 +104,8 @@ TEST(Permissions, WhoSendsAppWrappersAwayReadsAndWhoTakesThemMakes) {
   EXPECT_EQ(granted(rbac_manifest(other, {})), asked(other));
   EXPECT_TRUE(asked(other).contains("update secrets"));
   EXPECT_TRUE(asked(other).contains("create namespaces"));
+  EXPECT_TRUE(asked(other).contains("create serviceaccounts"));
+  EXPECT_FALSE(asked(other).contains("create persistentvolumeclaims")) << "data does not move";
   EXPECT_FALSE(asked({.ns = "team", .with_appwrappers = true})
                    .contains("get secrets in namespace "
                              "team"));
