@@ -31,17 +31,19 @@ class Mcad(unittest.TestCase):
     def make_server(self, *arguments, **environment):
         server = Server(BINARY, arguments=["--profile", "mcad", *arguments])
         self.addCleanup(server.close)
-        for name in ("QUOTA_ENABLED", "PREEMPTION", "KUBERNETES_SERVICE_HOST"):
+        for name in ("QUOTA_ENABLED", "PREEMPTION", "DYNAMICPRIORITY", "DISPATCHER_MODE",
+                     "DISPATCHER_AGENT_CONFIGS", "KUBERNETES_SERVICE_HOST"):
             server.environment.pop(name, None)
-        path = os.path.join(server.folder, "kubeconfig")
-        with open(path, "w", encoding="utf-8") as out:
-            json.dump({"clusters": [{"name": "c", "cluster": {
-                "server": f"https://127.0.0.1:{free_port()}"}}],
-                       "users": [{"name": "u", "user": {"token": "t"}}],
-                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                       "current-context": "c"}, out)
-        server.environment.update(KUBECONFIG=path, **environment)
+        server.environment.update(KUBECONFIG=self.kubeconfig(server, "c"), **environment)
         return server
+
+    def kubeconfig(self, server, name):
+        return self.write(server, f"{name}.kubeconfig", json.dumps({
+            "clusters": [{"name": name, "cluster": {
+                "server": f"https://127.0.0.1:{free_port()}"}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}}],
+            "current-context": name}))
 
     def write(self, server, name, text):
         path = os.path.join(server.folder, name)
@@ -99,6 +101,32 @@ class Mcad(unittest.TestCase):
         self.assertNotIn("evictions_per_round: 0", server.api("GET", "/config")[1]["yaml"])
         self.assertIn("'sometimes' is neither true nor false",
                       self.refusal(self.make_server("--preemption=sometimes")))
+
+    def test_a_dispatcher_has_its_agents_as_clusters_and_an_agent_has_none(self):
+        server = self.make_server("--dispatcher")
+        agents = ",".join(f"{self.kubeconfig(server, name)}:uncordon" for name in ("east", "west"))
+        server.arguments += ["--agentconfigs", agents]
+        self.assertEqual(self.clusters(server), ["c", "east", "west"])
+        server = self.make_server(DISPATCHER_MODE="true", DISPATCHER_AGENT_CONFIGS=agents)
+        self.assertEqual(self.clusters(server), ["c", "east", "west"])
+        server = self.make_server("--dispatcher=false", DISPATCHER_AGENT_CONFIGS=agents)
+        self.assertEqual(self.clusters(server), ["c"])
+        self.assertIn("no effect: DISPATCHER_AGENT_CONFIGS", server.log())
+        server = self.make_server("--dispatcher", "--agentconfigs", "nowhere.yaml:uncordon")
+        self.assertIn("kubernetes/nowhere.yaml", self.refusal(server))
+
+    def clusters(self, server):
+        server.start()
+        return sorted(one["name"] for one in server.api("GET", "/clusters")[1]["clusters"])
+
+    def test_with_dynamic_priorities_nobody_is_evicted(self):
+        for given, evicts in ((["--preemption"], True), (["--preemption", "--dynamicpriority"],
+                                                         False)):
+            server = self.make_server(*given)
+            server.start()
+            yaml = server.api("GET", "/config")[1]["yaml"]
+            self.assertEqual("evictions_per_round: 0" not in yaml, evicts)
+        self.assertIn("no effect: DYNAMICPRIORITY: priorities do not grow", server.log())
 
     def test_what_is_wrong_with_it_is_said(self):
         server = self.make_server()

@@ -143,7 +143,8 @@ void note_what_has_no_effect(const McadFlags& flags, const Variable& variable,
   };
   note(flags.back_off_time, "BACKOFFTIME",
        "jobs are looked at when something changes, not after a while");
-  note(flags.dynamic_priority, "DYNAMICPRIORITY", "priorities do not grow with time");
+  note(flags.dynamic_priority, "DYNAMICPRIORITY",
+       "priorities do not grow with time; true only means, as with MCAD, that nobody is evicted");
   note(flags.head_of_line_holding_time, "HEADOFLINEHOLDINGTIME", "MCAD does not read it either");
   note(flags.quota_url, "QUOTA_REST_URL", "MCAD does not read it either");
   note(flags.reservation_timeout, "DISPATCH_RESOURCE_RESERVATION_TIMEOUT",
@@ -196,7 +197,8 @@ std::shared_ptr<McadFlags> add_mcad_flags(CLI::App& serve) {
       "MCAD's ConfigMap: the folder where it is mounted, or its manifest; the environment goes "
       "before it");
   add("--master", &McadFlags::master, "no effect: the kubeconfig says it");
-  add_bool("--dynamicpriority", &McadFlags::dynamic_priority, "no effect");
+  add_bool("--dynamicpriority", &McadFlags::dynamic_priority,
+           "true: no evictions (DYNAMICPRIORITY); priorities do not grow");
   add("--backofftime", &McadFlags::back_off_time, "no effect: nothing waits for a time");
   add("--headoflineholdingtime", &McadFlags::head_of_line_holding_time, "no effect");
   add("--quotaURL", &McadFlags::quota_url, "no effect");
@@ -224,6 +226,9 @@ Result<McadSetup> mcad_setup(const McadFlags& flags, const Variable& environment
   if (!quota) return quota.error();
   const auto preemption = truth(given(flags.preemption, variable, "PREEMPTION"), "preemption");
   if (!preemption) return preemption.error();
+  const auto dynamic =
+      truth(given(flags.dynamic_priority, variable, "DYNAMICPRIORITY"), "dynamicpriority");
+  if (!dynamic) return dynamic.error();
   const auto dispatcher = truth(given(flags.dispatcher, variable, "DISPATCHER_MODE"), "dispatcher");
   if (!dispatcher) return dispatcher.error();
   setup.yaml = "clusters:\n" + cluster_yaml(hub, *access);
@@ -233,11 +238,14 @@ Result<McadSetup> mcad_setup(const McadFlags& flags, const Variable& environment
         agents_yaml(given(flags.agent_configs, variable, "DISPATCHER_AGENT_CONFIGS"), names);
     if (!agents) return agents.error();
     setup.yaml += *agents;
+  } else if (!given(flags.agent_configs, variable, "DISPATCHER_AGENT_CONFIGS").empty()) {
+    setup.notes.emplace_back(
+        "DISPATCHER_AGENT_CONFIGS: without DISPATCHER_MODE everything runs in this cluster");
   }
   setup.yaml += fmt::format("appwrappers: {{cluster: {}, profile: mcad, quota: {}}}\n", quoted(hub),
                             *quota ? "true" : "false");
   setup.yaml += "queues: [{name: default, strategy: skip_ahead}]\n";
-  if (!*preemption) setup.yaml += "scheduling: {evictions_per_round: 0}\n";
+  if (!*preemption || *dynamic) setup.yaml += "scheduling: {evictions_per_round: 0}\n";
   note_what_has_no_effect(flags, variable, setup.notes);
   return setup;
 }
