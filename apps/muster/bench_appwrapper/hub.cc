@@ -21,13 +21,14 @@ constexpr double reach_s = 1;  // of a canary
 
 }  // namespace
 
-Result<std::unique_ptr<BenchHub>> BenchHub::start(const WrapperBenchOptions& options) {
+Result<std::unique_ptr<BenchHub>> BenchHub::start(const WrapperBenchOptions& options,
+                                                  AuditLog audit) {
   std::unique_ptr<BenchHub> hub(new BenchHub());
   hub->nodes_ = options.nodes;
   ClustersWanted wanted;
   wanted.program = options.clusters_program;
   wanted.nodes = options.nodes;
-  wanted.is_audited = true;
+  wanted.is_audited = audit == AuditLog::Kept;
   auto clusters = BenchClusters::start(wanted);
   if (!clusters) return clusters.error();
   hub->clusters_ = std::move(*clusters);

@@ -16,10 +16,13 @@
 
 namespace muster::app {
 
+enum class AuditLog { Kept, None };
+
 class BenchHub {
  public:
   /// All nodes are ready when it returns. There is no server yet.
-  static Result<std::unique_ptr<BenchHub>> start(const WrapperBenchOptions& options);
+  static Result<std::unique_ptr<BenchHub>> start(const WrapperBenchOptions& options,
+                                                 AuditLog audit = AuditLog::Kept);
   /// Sees all nodes when it returns, and takes AppWrappers.
   Status serve();
 

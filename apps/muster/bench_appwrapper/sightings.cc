@@ -140,6 +140,11 @@ Status Sightings::wait_for(WrapperStage stage, std::size_t count) {
                            so_far, count, fmt::join(seen_->counts, ", "))};
 }
 
+std::size_t Sightings::count(WrapperStage stage) const {
+  const std::lock_guard lock(seen_->mutex);
+  return seen_->counts.at(static_cast<std::size_t>(stage));
+}
+
 Status Sightings::wait_for_left(std::size_t count) {
   if (seen_->wait([&] { return seen_->wrappers.size() == count; })) return Ok{};
   return Error{Fault::Unavailable, "AppWrappers that were deleted do not go"};

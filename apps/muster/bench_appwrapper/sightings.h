@@ -1,7 +1,8 @@
 // How far the AppWrappers and Jobs of a cluster are, seen from outside: by watches of the API
 // server.
 //
-// Thread contract: one thread; the watches are told on the client's I/O thread.
+// Thread contract: one thread, and count() from any; the watches are told on the client's I/O
+// thread.
 #pragma once
 
 #include <chrono>
@@ -26,6 +27,7 @@ class Sightings {
 
   /// So many AppWrappers are so far. Unavailable if they are not so for minutes without a change.
   Status wait_for(WrapperStage stage, std::size_t count);
+  std::size_t count(WrapperStage stage) const;
   /// That many AppWrappers are there, and no more.
   Status wait_for_left(std::size_t count);
   /// When the Job was seen first.
