@@ -85,7 +85,7 @@ soak:  ## the long tests, half an hour (ASan); tools/soak.sh has the sizes
 	-@for version in oldest newest; do tests/e2e/binaries.py --kubernetes $$version --with kubectl; done
 	@ctest --preset asan -L '^soak$$' -j $(JOBS) --no-tests=error --verbose
 
-bench: $(BENCHES:%=bench-%)  ## all benchmarks; writes docs/performance.md
+bench: $(BENCHES:%=bench-%)  ## all benchmarks; each alone writes its section of docs/performance.md
 	@tools/run_bench.sh page
 
 bench-plan: build  ## filling a fleet, single events, memory, saying no
