@@ -10,9 +10,6 @@
 namespace muster::sched {
 namespace {
 
-/// A search gives up after so many candidates, needed or not.
-constexpr std::size_t looked_at_max = 4096;
-
 bool is_running(const Job& job) { return job.active && !job.active->stopping; }
 
 std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& policy, Time now) {
@@ -171,6 +168,8 @@ struct VictimPool::Ask {
   bool inside = false;        // what it stands at
   bool quota_counts = false;  // else what others use is nothing to it
   std::int64_t& looks_left;
+  std::size_t suspects_max;
+  bool cut = false;  // there were more suspects than that
   std::vector<NodeId> nodes = {};
 
   Ask(VictimPool& pool, Placer& p, const Venue& v, const Charges& least, const Capacity& c,
@@ -182,7 +181,8 @@ struct VictimPool::Ask {
         capacity(c),
         slot(job),
         charges(least),
-        looks_left(pool.looks_left_) {
+        looks_left(pool.looks_left_),
+        suspects_max(pool.suspects_max_) {
     const Job& mine = world.job(job);
     for (const SetRec& set : world.shapes[mine.shape].sets) counts.push_back(set.least);
     const auto limited = [&](QueueId queue) { return world.quota[queue].limited; };
@@ -230,17 +230,34 @@ struct VictimPool::Ask {
     return true;
   }
 
-  /// The suspects in this cluster, in their order; nothing if all their GPUs are not enough.
-  std::vector<const Suspect*> here(const std::vector<Suspect>& list) const {
+  /// Where one of its pods is a pod of the gang could go. Nobody else's leaving makes room, but for
+  /// pods that look at others.
+  bool makes_room(const Suspect& s, const Asker& mine) const {
+    const std::vector<PodOn>& pods = world.job(s.job).active->pods;
+    return std::any_of(pods.begin(), pods.end(), [&](const PodOn& on) {
+      for (std::size_t set = 0; set < counts.size(); ++set) {
+        if (RoomWalk::could_hold(placer, venue, set, mine, on.node)) return true;
+      }
+      return false;
+    });
+  }
+
+  /// The suspects in this cluster whose leaving could help, in their order; nothing if all their
+  /// GPUs are not enough. Costs one look per pod of theirs at most.
+  std::vector<const Suspect*> here(const std::vector<Suspect>& list) {
+    const Shape& shape = world.shapes[world.job(slot).shape];
+    const Asker mine = asker();
+    const bool anybody = shape.relational || world.fleet.repelling_pods() > 0;
     std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
     std::vector<const Suspect*> found;
     for (const Suspect& s : list) {
-      if (s.cluster != venue.cluster) continue;
-      if (found.size() == looked_at_max) break;
+      if (s.cluster != venue.cluster || !(anybody || makes_room(s, mine))) continue;
+      cut = found.size() == suspects_max;
+      if (cut) break;
       found.push_back(&s);
       idle += s.gpu_milli;
     }
-    if (idle < world.shapes[world.job(slot).shape].least_gpu_milli) found.clear();
+    if (idle < shape.least_gpu_milli) found.clear();
     return found;
   }
 
@@ -314,44 +331,65 @@ struct VictimPool::Gone {
   }
   bool fits() { return walk ? walk->room() >= ask.counts[0] && !ask.over() : ask.fits(); }
 
-  bool may_go_on() const { return chosen.size() < looked_at_max && ask.looks_left > 0; }
+  bool may_go_on() const { return chosen.size() < ask.suspects_max && ask.looks_left > 0; }
 
-  /// Removes in order until it fits. False if all of them are not enough.
-  bool take(const std::vector<Suspect>& list, std::size_t needed) {
+  /// Removes in order until it fits. False if all of them are not enough. `here`: those of the list
+  /// who can make room.
+  bool take(const std::vector<Suspect>& list, const std::vector<const Suspect*>& here,
+            std::size_t needed) {
     std::vector<bool> removed(list.size(), false);
-    const auto take_one = [&](std::size_t i) {
-      remove(list[i]);
-      removed[i] = true;
-      chosen.push_back(&list[i]);
+    const auto take_one = [&](const Suspect& s) {
+      remove(s);
+      removed[static_cast<std::size_t>(&s - list.data())] = true;
+      chosen.push_back(&s);
     };
     // First the quota: only jobs that count in the queue in the way help, wherever they run. Then
     // the room: only jobs in this cluster do.
     std::optional<OverQuota> over = ask.over();
     for (std::size_t i = 0; i < list.size() && over && may_go_on(); ++i) {
       if (!ask.counts_in(list[i].job, over->queue)) continue;
-      take_one(i);
+      take_one(list[i]);
       over = ask.over();
     }
     if (over) return false;
-    const bool in_order = chosen.empty();  // then it is known how many must go before a look helps
+    // If nobody has gone yet it is known how many must before a look helps. Where a look is dear
+    // more go before each next one: whoever went for nothing is spared.
+    const std::size_t first_look = chosen.empty() ? needed : chosen.size();
+    std::size_t next_look = std::max<std::size_t>(first_look, 1);
     bool enough = !chosen.empty() && fits();
-    for (std::size_t i = 0; i < list.size() && !enough && may_go_on(); ++i) {
-      if (removed[i] || list[i].cluster != ask.venue.cluster) continue;
-      take_one(i);
-      enough = (!in_order || chosen.size() >= needed) && fits();
+    std::size_t looked_at = chosen.size();
+    for (std::size_t i = 0; i < here.size() && !enough && may_go_on(); ++i) {
+      if (removed[static_cast<std::size_t>(here[i] - list.data())]) continue;
+      take_one(*here[i]);
+      if (chosen.size() < next_look) continue;
+      enough = fits();
+      looked_at = chosen.size();
+      next_look = looked_at + (walk ? 1 : looked_at - first_look + 1);
     }
-    return enough;
+    return enough || (chosen.size() > looked_at && fits());
   }
 
-  /// Whoever turns out not to be needed stays, those of the highest standing first.
+  /// Whoever turns out not to be needed stays, those of the highest standing first. Where a look is
+  /// dear they are tried in blocks, which comes to the same: a block that is not needed is made of
+  /// jobs that are not.
   void spare() {
-    for (std::size_t i = chosen.size(); i-- > 0 && ask.looks_left > 0;) {
-      restore(*chosen[i]);
+    std::size_t block = 1;
+    for (std::size_t end = chosen.size(); end > 0 && ask.looks_left > 0;) {
+      block = std::min(block, end);
+      const std::size_t first = end - block;
+      for (std::size_t i = first; i < end; ++i) restore(*chosen[i]);
       if (fits()) {
-        chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        remove(*chosen[i]);
+        const auto at = [&](std::size_t i) {
+          return chosen.begin() + static_cast<std::ptrdiff_t>(i);
+        };
+        chosen.erase(at(first), at(end));
+        end = first;
+        if (!walk) block *= 2;
+        continue;
       }
+      for (std::size_t i = first; i < end; ++i) remove(*chosen[i]);
+      if (block == 1) end = first;
+      block = std::max<std::size_t>(block / 2, 1);
     }
   }
 
@@ -361,11 +399,11 @@ struct VictimPool::Gone {
 };
 
 /// In the end the gang is placed where the victims were, whether or not room was counted before.
-std::optional<std::vector<const Suspect*>> VictimPool::fewest(Ask& ask,
-                                                              const std::vector<Suspect>& list,
-                                                              std::size_t needed, bool by_count) {
+std::optional<std::vector<const Suspect*>> VictimPool::fewest(
+    Ask& ask, const std::vector<Suspect>& list, const std::vector<const Suspect*>& here,
+    std::size_t needed, bool by_count) {
   Gone gone(ask, by_count);
-  const bool enough = gone.take(list, needed);
+  const bool enough = gone.take(list, here, needed);
   if (enough && policy_.rules.has(Rule::MinimalVictims)) gone.spare();
   gone.restore_all();
   if (!enough) return std::nullopt;
@@ -373,7 +411,7 @@ std::optional<std::vector<const Suspect*>> VictimPool::fewest(Ask& ask,
   for (const Suspect* s : gone.chosen) ask.remove(s->job);
   const bool fits = ask.fits();
   for (const Suspect* s : gone.chosen) ask.restore(s->job);
-  if (!fits && by_count) return fewest(ask, list, needed, false);
+  if (!fits && by_count) return fewest(ask, list, here, needed, false);
   return fits ? std::optional(std::move(gone.chosen)) : std::nullopt;
 }
 
@@ -382,9 +420,10 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
   if (list.empty()) return std::nullopt;
   const std::vector<const Suspect*> here = ask.here(list);
   const auto needed = ask.needed_of(here, std::numeric_limits<int>::max());
+  search.cut = search.cut || ask.cut;
+  if (needed || ask.cut || cut_short()) search.no_room = false;
   if (!needed) return std::nullopt;
-  search.no_room = false;
-  const auto chosen = fewest(ask, list, *needed, ask.is_counted());
+  const auto chosen = fewest(ask, list, here, *needed, ask.is_counted());
   if (!chosen || chosen->empty() || cut_short()) return std::nullopt;
   const bool limited = policy_.rules.has(Rule::EvictionLimit);
   if (limited && static_cast<int>(chosen->size()) > limit) {

@@ -54,6 +54,8 @@ struct VictimSearch {
   Time protected_until = Time::never();
   /// Not even with everybody gone who stands lower and may go is there room, whatever the quota.
   bool no_room = false;
+  /// More could have helped than a search looks at: what it did not find may be there.
+  bool cut = false;
   /// Some set of victims was larger than the limit.
   bool over_limit = false;
   /// Clusters where victims were found, best first.
@@ -82,6 +84,10 @@ class VictimPool {
                                     JobSlot job, const Capacity& capacity, int cutoff);
   /// Searches end without an answer after so many pods looked at, all of them together.
   void limit_looks(std::int64_t pods) { looks_left_ = pods; }
+  /// Of those who could help a search looks at so many, the lowest. To count room costs less than a
+  /// microsecond for each of them; gangs that are placed to see whether they fit cost more, and are
+  /// placed a few times for each victim.
+  void limit_suspects(std::size_t jobs) { suspects_max_ = jobs; }
   bool cut_short() const { return looks_left_ <= 0; }
   /// What the job would stand at beside the jobs that run now.
   Standing standing_of(JobSlot job, const Charges& charges) const;
@@ -110,6 +116,7 @@ class VictimPool {
   std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit,
                                    VictimSearch& search);
   std::optional<std::vector<const Suspect*>> fewest(Ask& ask, const std::vector<Suspect>& list,
+                                                    const std::vector<const Suspect*>& here,
                                                     std::size_t needed, bool by_count);
   void choose_cluster(const Shape& shape, const Venues& venues,
                       std::vector<std::pair<std::size_t, Preemption>>& found,
@@ -124,6 +131,7 @@ class VictimPool {
   std::vector<Suspect> suspects_;
   bool in_order_ = false;  // they are
   std::int64_t looks_left_ = std::numeric_limits<std::int64_t>::max();
+  std::size_t suspects_max_ = 65'536;
   std::set<JobSlot> taken_;
   std::optional<Lower> last_;
   std::uint64_t turns_seen_ = 0;  // of guarantees, when standings were read

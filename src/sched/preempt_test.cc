@@ -188,6 +188,91 @@ TEST(Preempt, ASearchThatIsCutShortSaysSoAndLeavesTheWorldAsItWas) {
   EXPECT_EQ(court.victims("asking"), (Names{"a", "b", "c", "d"}));
 }
 
+/// Jobs of one device each on the nodes they are told, without a plan for each.
+struct Crowd : Court {
+  Crowd() : Court(0) { queue("q"); }
+  void put(const std::string& id, const std::string& node_name, int priority, int device) {
+    model::JobSpec s = spec(id, "q", device < 0 ? 0 : 1, priority);
+    submit(s);
+    model::PodPlace place;
+    place.node = node_name;
+    if (device >= 0) {
+      place.gpu_type = "A100";
+      place.devices = 1u << device;
+      place.each = 1000;
+    }
+    ASSERT_TRUE(apply(model::Placed{id, 1, "a", "", {place}}));
+    ASSERT_TRUE(apply(model::Started{id, 1}));
+  }
+};
+
+TEST(Preempt, ThousandsWhoCannotMakeRoomHideNobodyWhoCan) {
+  Crowd crowd;
+  for (int n = 0; n < 70; ++n) crowd.node("a", node_spec("c" + std::to_string(n), 0));
+  crowd.node("a", node_spec("g1", 8));
+  crowd.node("a", node_spec("g2", 8));
+  for (int i = 0; i < 4200; ++i)
+    crowd.put("cpu" + std::to_string(i), "c" + std::to_string(i % 70), 10, -1);
+  for (int i = 0; i < 16; ++i) crowd.put("gpu" + std::to_string(i), i < 8 ? "g1" : "g2", 20, i % 8);
+  crowd.submit(crowd.spec("asking", "q", 8, 90));
+  EXPECT_EQ(crowd.victims("asking").size(), 8u);
+}
+
+TEST(Preempt, AGangFindsItsNodesBehindThousandsOfLowerJobs) {
+  Crowd crowd;
+  // Seven jobs of each node go before the eighth, and all of those come first.
+  for (int n = 0; n < 600; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    crowd.node("a", node_spec(name, 8));
+    for (int d = 0; d < 8; ++d)
+      crowd.put(name + "-" + std::to_string(d), name, d == 0 ? 20 : 10, d);
+  }
+  model::JobSpec gang = job_spec("gang", "q", 16, 8);
+  gang.priority = 90;
+  crowd.submit(gang);
+  EXPECT_EQ(crowd.victims("gang", 1000).size(), 128u);
+  EXPECT_FALSE(crowd.search("gang").no_room);
+}
+
+TEST(Preempt, WhatASearchDidNotLookAtIsNotTakenForNoRoom) {
+  Court court;
+  court.queue("q");
+  for (const char* id : {"a", "b", "c", "d"}) court.run(court.spec(id, "q", 2, 10));
+  court.submit(court.spec("asking", "q", 8, 90));
+  court.submit(court.spec("huge", "q", 16, 90));
+  Placer placer(court.world, court.agenda.cache, court.policy);
+  const auto search = [&](const std::string& id, std::size_t suspects) {
+    VictimPool pool(court.world, court.policy, court.now);
+    pool.limit_suspects(suspects);
+    const JobSlot slot = court.world.find_job(id);
+    const Venues venues =
+        venues_of(court.world, court.policy, court.world.shapes[court.job(id).shape]);
+    return pool.search(placer, venues, slot, court.world.capacity(court.policy), 64);
+  };
+  const VictimSearch some = search("asking", 3);
+  EXPECT_FALSE(some.found.has_value());
+  EXPECT_TRUE(some.cut);
+  EXPECT_FALSE(some.no_room);
+  const VictimSearch all = search("asking", 4);
+  EXPECT_TRUE(all.found.has_value());
+  EXPECT_FALSE(all.cut);
+}
+
+TEST(Preempt, GangsThatArePlacedToSeeTakeNoMoreVictimsThanTheyNeed) {
+  Court court;
+  court.queue("q");
+  for (int n = 2; n <= 6; ++n) court.node("a", node_spec("n" + std::to_string(n), 8));
+  for (int i = 0; i < 48; ++i) court.run(court.spec("low" + std::to_string(i), "q", 1, 10));
+  model::JobSpec two = job_spec("two", "q", 1, 8);
+  two.gang.sets.push_back(two.gang.sets[0]);
+  two.gang.sets[0].name = "head";
+  two.gang.sets[1].name = "worker";
+  two.gang.sets[1].pod.requests.cpu = {2000};
+  two.priority = 90;
+  court.submit(two);
+  EXPECT_EQ(court.victims("two").size(), 16u);
+}
+
 TEST(Preempt, TheLeastWorkIsLost) {
   Court court;
   court.queue("q");

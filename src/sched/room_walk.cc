@@ -23,16 +23,16 @@ RoomWalk::RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_
   });
 }
 
-bool RoomWalk::counts(NodeId id) const {
-  const World& world = placer_.world_;
+bool RoomWalk::could_hold(Placer& placer, const Venue& venue, std::size_t set, const Asker& asker,
+                          NodeId id) {
+  const World& world = placer.world_;
   const Node& node = world.fleet.node(id);
   if (node.cls.is_none()) return false;
-  const PodShapeRec& pod = world.shapes.pod(venue_.pods[set_]);
-  if (pod.gpus > 0 && world.fleet.profile(node.profile).type != venue_.types[set_]) return false;
+  const PodShapeRec& pod = world.shapes.pod(venue.pods[set]);
+  if (pod.gpus > 0 && world.fleet.profile(node.profile).type != venue.types[set]) return false;
   const NodeClass& c = world.fleet.node_class(node.cls);
-  const Placer::Ask ask{venue_, set_, per_node_, asker_, nullptr};
-  return placer_.open_to(c, ask) &&
-         placer_.cache_.match(world, placer_.policy_, venue_.pods[set_], c.profile).allowed;
+  return placer.open_to(c, {venue, set, 0, asker, nullptr}) &&
+         placer.cache_.match(world, placer.policy_, venue.pods[set], c.profile).allowed;
 }
 
 int RoomWalk::pods_on(const Freed& freed) const {

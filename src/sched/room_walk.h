@@ -17,6 +17,11 @@ class RoomWalk {
  public:
   RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node, const Asker& asker);
 
+  /// A pod of the set could go to the node if it were empty. One look at what pods and nodes are
+  /// known to be.
+  static bool could_hold(Placer& placer, const Venue& venue, std::size_t set, const Asker& asker,
+                         NodeId node);
+
   std::int64_t room() const { return room_; }
   /// These pods leave.
   void release(const std::vector<PodOn>& pods);
@@ -34,7 +39,7 @@ class RoomWalk {
     int pods = 0;
   };
   int limited(int pods) const { return per_node_ > 0 ? std::min(pods, per_node_) : pods; }
-  bool counts(NodeId node) const;
+  bool counts(NodeId node) const { return could_hold(placer_, venue_, set_, asker_, node); }
   int pods_on(const Freed& freed) const;
   void recount(Freed& freed);
 
