@@ -68,7 +68,8 @@ std::pair<std::int64_t, std::int64_t> parse_seeds(const std::string& text) {
 
 Summary run_all(const Options& options) {
   const auto [first, last] = parse_seeds(options.seeds);
-  const auto trace = sim::read_fgd_trace(read_file(options.nodes), read_file(options.pods));
+  const auto trace = sim::read_fgd_trace(
+      {read_file(options.nodes), options.nodes, read_file(options.pods), options.pods});
   if (!trace) throw CLI::ValidationError(trace.error().message);
   std::vector<double> at_100;
   std::vector<double> unallocated;

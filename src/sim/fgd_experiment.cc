@@ -11,97 +11,19 @@
 #include <variant>
 
 #include "base/prng.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "sched/plan.h"
 #include "sched/world.h"
+#include "sim/openb.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr std::string_view cluster_name = "openb";
 constexpr std::string_view queue_name = "all";
-constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::size_t rows_max = 1'000'000;  // of each list
 /// The shapes of the list count this many times more than the arrivals that JobSubmitted adds.
 constexpr std::int64_t known_weight = 1'000;
-
-/// A CSV text without quotes: the first line names the columns.
-class Table {
- public:
-  Table(std::string_view text, std::string_view what) : what_(what) {
-    for (const std::string_view raw : split(text, '\n')) {
-      const std::string_view line = trim(raw);
-      if (!line.empty()) lines_.push_back(line);
-    }
-    if (!lines_.empty()) columns_ = split(lines_.front(), ',');
-  }
-  std::size_t rows() const { return lines_.empty() ? 0 : lines_.size() - 1; }
-  void go_to(std::size_t row) {
-    row_ = row;
-    cells_ = split(lines_[row + 1], ',');
-  }
-  /// Empty when the table has no such column.
-  std::string_view text(std::string_view column) const {
-    const auto it = std::find(columns_.begin(), columns_.end(), column);
-    const auto at = static_cast<std::size_t>(it - columns_.begin());
-    return at < cells_.size() ? cells_[at] : std::string_view();
-  }
-  Result<std::int64_t> number(std::string_view column, std::int64_t high) const {
-    return parse_int(text(column), fmt::format("{} line {}: {}", what_, row_ + 2, column), 0, high);
-  }
-
- private:
-  std::string what_;
-  std::vector<std::string_view> lines_;
-  std::vector<std::string_view> columns_;
-  std::vector<std::string_view> cells_;
-  std::size_t row_ = 0;
-};
-
-constexpr std::int64_t milli_max = 1'000'000'000;
-constexpr std::int64_t mib_max = 1'000'000'000;
-
-Result<model::NodeSpec> node_of(const Table& table) {
-  model::NodeSpec node;
-  node.name = table.text("sn");
-  const auto cpu = table.number("cpu_milli", milli_max);
-  if (!cpu) return cpu.error();
-  const auto memory = table.number("memory_mib", mib_max);
-  if (!memory) return memory.error();
-  const auto gpus = table.number("gpu", 16);
-  if (!gpus) return gpus.error();
-  node.allocatable.cpu.v = *cpu;
-  node.allocatable.memory.v = *memory * mib;
-  node.gpu_count = static_cast<int>(*gpus);
-  node.gpu_type = table.text("model");
-  node.pods_max = 1'000;  // the experiment knows no limit of pods
-  return node;
-}
-
-Result<model::Gang> gang_of(const Table& table) {
-  model::PodSet set;
-  set.name = "pod";
-  const auto cpu = table.number("cpu_milli", milli_max);
-  if (!cpu) return cpu.error();
-  const auto memory = table.number("memory_mib", mib_max);
-  if (!memory) return memory.error();
-  const auto gpus = table.number("num_gpu", 16);
-  if (!gpus) return gpus.error();
-  set.pod.requests.cpu.v = *cpu;
-  set.pod.requests.memory.v = *memory * mib;
-  set.pod.gpu.count = static_cast<int>(*gpus);
-  if (*gpus > 0) {
-    const auto each = table.number("gpu_milli", 1000);
-    if (!each) return each.error();
-    set.pod.gpu.each.v = *each;
-  }
-  for (const std::string_view type : split(table.text("gpu_spec"), '|')) {
-    if (!type.empty() && *gpus > 0) set.pod.gpu_types.emplace_back(type);
-  }
-  model::Gang gang;
-  gang.sets.push_back(std::move(set));
-  return gang;
-}
 
 std::int64_t gpu_milli(const model::Gang& gang) {
   const model::GpuAsk& gpu = gang.sets.front().pod.gpu;
@@ -110,37 +32,33 @@ std::int64_t gpu_milli(const model::Gang& gang) {
 
 }  // namespace
 
-Result<FgdTrace> read_fgd_trace(const std::string& nodes_csv, const std::string& pods_csv) {
+Result<FgdTrace> read_fgd_trace(const FgdFiles& files) {
   FgdTrace trace;
-  Table nodes(nodes_csv, "nodes");
-  for (std::size_t row = 0; row < nodes.rows(); ++row) {
-    nodes.go_to(row);
-    auto node = node_of(nodes);
-    if (!node) return node.error();
-    trace.capacity_milli += node->gpu_count * std::int64_t{1000};
-    trace.nodes.push_back(std::move(*node));
-  }
-  if (trace.capacity_milli == 0) return invalid("nodes: the list has no GPU");
+  auto nodes = read_openb_nodes(files.nodes, files.nodes_name, rows_max);
+  if (!nodes) return nodes.error();
+  trace.nodes = std::move(*nodes);
+  for (const model::NodeSpec& node : trace.nodes)
+    trace.capacity_milli += node.gpu_count * std::int64_t{1000};
+  if (trace.capacity_milli == 0)
+    return invalid(fmt::format("{}: the list has no GPU", files.nodes_name));
   using Key = std::tuple<std::int64_t, std::int64_t, int, std::int64_t, std::vector<std::string>>;
   std::map<Key, std::uint32_t> known;
-  Table pods(pods_csv, "pods");
-  for (std::size_t row = 0; row < pods.rows(); ++row) {
-    pods.go_to(row);
-    auto gang = gang_of(pods);
-    if (!gang) return gang.error();
-    const model::PodShape& pod = gang->sets.front().pod;
+  auto pods = read_openb_pods(files.pods, files.pods_name, rows_max);
+  if (!pods) return pods.error();
+  for (OpenbPod& listed : *pods) {
+    const model::PodShape& pod = listed.set.pod;
     const Key key{pod.requests.cpu.v, pod.requests.memory.v, pod.gpu.count, pod.gpu.each.v,
                   pod.gpu_types};
     const auto next = static_cast<std::uint32_t>(trace.gangs.size());
     const auto [it, is_new] = known.emplace(key, next);
     if (is_new) {
-      trace.gangs.push_back(std::move(*gang));
+      trace.gangs.emplace_back().sets.push_back(std::move(listed.set));
       trace.count.push_back(0);
     }
     ++trace.count[it->second];
     trace.pods.push_back(it->second);
   }
-  if (trace.pods.empty()) return invalid("pods: the list is empty");
+  if (trace.pods.empty()) return invalid(fmt::format("{}: the list is empty", files.pods_name));
   return trace;
 }
 

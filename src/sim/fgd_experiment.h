@@ -23,10 +23,14 @@ struct FgdTrace {
   std::int64_t capacity_milli = 0;  // of all GPUs
 };
 
-/// From texts in the CSV format of the openb trace (sn, cpu_milli, memory_mib, gpu, model; and
-/// name, cpu_milli, memory_mib, num_gpu, gpu_milli and perhaps gpu_spec). Columns are found by
-/// their names in the first line.
-Result<FgdTrace> read_fgd_trace(const std::string& nodes_csv, const std::string& pods_csv);
+/// The texts of the two lists (openb.h) and what errors call them.
+struct FgdFiles {
+  std::string nodes;
+  std::string nodes_name;
+  std::string pods;
+  std::string pods_name;
+};
+Result<FgdTrace> read_fgd_trace(const FgdFiles& files);
 
 /// The list thinned or drawn on to 130 % of the GPUs, shuffled.
 std::vector<std::uint32_t> arrivals(const FgdTrace& trace, std::uint64_t seed);

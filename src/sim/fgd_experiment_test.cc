@@ -1,5 +1,6 @@
 #include "sim/fgd_experiment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,6 +17,10 @@ std::string pods(const std::string& lines) {
   return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n" + lines;
 }
 
+Result<FgdTrace> read(const std::string& nodes_csv, const std::string& pods_csv) {
+  return read_fgd_trace({nodes_csv, "nodes.csv", pods_csv, "pods.csv"});
+}
+
 std::int64_t asked(const FgdTrace& trace, const std::vector<std::uint32_t>& list) {
   std::int64_t sum = 0;
   for (const std::uint32_t gang : list) {
@@ -26,8 +31,8 @@ std::int64_t asked(const FgdTrace& trace, const std::vector<std::uint32_t>& list
 }
 
 TEST(FgdExperiment, ReadsNodesAndPods) {
-  const auto trace = read_fgd_trace(two_nodes, pods("a,1000,1024,1,500,T4|V100\nb,1000,1024,0,0,\n"
-                                                    "c,1000,1024,1,500,T4|V100\n"));
+  const auto trace = read(two_nodes, pods("a,1000,1024,1,500,T4|V100\nb,1000,1024,0,0,\n"
+                                          "c,1000,1024,1,500,T4|V100\n"));
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   EXPECT_EQ(trace->capacity_milli, 8'000);
   ASSERT_EQ(trace->gangs.size(), 2u);
@@ -37,15 +42,23 @@ TEST(FgdExperiment, ReadsNodesAndPods) {
 }
 
 TEST(FgdExperiment, NamesTheLineAndTheColumnOfAnError) {
-  const auto trace = read_fgd_trace(two_nodes, pods("a,1000,1024,1,500,\nb,x,1024,0,0,\n"));
+  const auto trace = read(two_nodes, pods("a,1000,1024,1,500,\nb,x,1024,0,0,\n"));
   ASSERT_FALSE(trace.ok());
-  EXPECT_NE(trace.error().message.find("pods line 3: cpu_milli"), std::string::npos)
+  EXPECT_NE(trace.error().message.find("pods.csv:3: cpu_milli"), std::string::npos)
       << trace.error().message;
-  EXPECT_FALSE(read_fgd_trace("sn,cpu_milli,memory_mib,gpu,model\n", pods("")).ok());
+  EXPECT_FALSE(read("sn,cpu_milli,memory_mib,gpu,model\n", pods("")).ok());
+}
+
+TEST(FgdExperiment, TwoListsThatAreSwappedAreNamedWithTheWayOut) {
+  const auto trace = read(pods("a,1000,1024,1,500,\n"), two_nodes);
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.error().message,
+            "nodes.csv:1: this is a pod list where the node list is asked for: give each of the "
+            "two files in the place of the other");
 }
 
 TEST(FgdExperiment, DrawsOnOrThinsTo130PercentOfTheGpus) {
-  const auto few = read_fgd_trace(two_nodes, pods("a,1000,1024,1,700,\nb,1000,1024,0,0,\n"));
+  const auto few = read(two_nodes, pods("a,1000,1024,1,700,\nb,1000,1024,0,0,\n"));
   const auto drawn = arrivals(*few, 42);
   EXPECT_GT(asked(*few, drawn), 10'400 - 700);
   EXPECT_LE(asked(*few, drawn), 10'400);
@@ -53,13 +66,13 @@ TEST(FgdExperiment, DrawsOnOrThinsTo130PercentOfTheGpus) {
   EXPECT_NE(drawn, arrivals(*few, 43));
 
   std::string many;
-  for (int i = 0; i < 50; ++i) many += "a,1000,1024,1,1000,\n";
-  const auto list = read_fgd_trace(two_nodes, pods(many));
+  for (int i = 0; i < 50; ++i) many += fmt::format("a{},1000,1024,1,1000,\n", i);
+  const auto list = read(two_nodes, pods(many));
   EXPECT_EQ(asked(*list, arrivals(*list, 42)), 10'000);
 }
 
 TEST(FgdExperiment, EveryPolicyFillsWhatFitsAndDropsTheRest) {
-  const auto trace = read_fgd_trace(two_nodes, pods("a,1000,1024,1,1000,\n"));
+  const auto trace = read(two_nodes, pods("a,1000,1024,1,1000,\n"));
   for (const auto choice : {sched::NodeChoice::Worth, sched::NodeChoice::Fgd,
                             sched::NodeChoice::BestFit, sched::NodeChoice::Random}) {
     const FgdRun run = run_fgd(*trace, choice, 42);

@@ -2,158 +2,33 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "base/text.h"
+#include "sim/openb.h"
 
 namespace muster::sim {
 namespace {
 
 __extension__ using Wide = __int128;
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
-constexpr std::int64_t mib_max = model::amount_max / mib;
 constexpr std::int64_t seconds_max = std::int64_t{1} << 40;
-constexpr std::int64_t gpus_of_a_node_max = 16;
 
 Error wrong(const std::string& file, std::size_t line, const std::string& what) {
   return invalid(fmt::format("{}:{}: {}", file, line, what));
 }
 
-/// A csv with a header: rows of fields, found by the name of their column.
-class Csv {
- public:
-  static Result<Csv> parse(const std::string& text, std::string file) {
-    Csv csv;
-    csv.file_ = std::move(file);
-    std::size_t line = 0;
-    for (std::string_view row : split(text, '\n')) {
-      ++line;
-      if (row.ends_with('\r')) row.remove_suffix(1);
-      if (row.empty()) continue;
-      const auto fields = split(row, ',');
-      if (csv.columns_.empty()) {
-        for (std::size_t i = 0; i < fields.size(); ++i) csv.columns_.emplace(fields[i], i);
-        csv.width_ = fields.size();
-        continue;
-      }
-      if (fields.size() != csv.width_)
-        return wrong(csv.file_, line,
-                     fmt::format("{} fields, the header has {}", fields.size(), csv.width_));
-      csv.rows_.push_back({line, {fields.begin(), fields.end()}});
-    }
-    return csv;
-  }
-  struct Row {
-    std::size_t line;
-    std::vector<std::string_view> fields;
-  };
-  const std::vector<Row>& rows() const { return rows_; }
-  bool has(std::string_view column) const { return columns_.contains(column); }
-  /// The first of these columns that is missing.
-  std::string missing(std::initializer_list<const char*> columns) const {
-    for (const char* column : columns) {
-      if (!has(column)) return column;
-    }
-    return {};
-  }
-  std::string_view text(const Row& row, std::string_view column) const {
-    const auto it = columns_.find(column);
-    return it == columns_.end() ? std::string_view{} : row.fields[it->second];
-  }
-  Result<std::int64_t> number(const Row& row, const char* column, std::int64_t high) const {
-    auto value = parse_int(text(row, column), column, 0, high);
-    if (!value) return wrong(file_, row.line, value.error().message);
-    return value;
-  }
-
- private:
-  std::string file_;
-  std::size_t width_ = 0;
-  std::map<std::string_view, std::size_t, std::less<>> columns_;
-  std::vector<Row> rows_;
-};
-
-Status read_nodes(Workload& w, const OpenbFiles& files, const ReadLimits& limits) {
-  const auto csv = Csv::parse(files.nodes, files.nodes_name);
-  if (!csv) return csv.error();
-  if (const auto column = csv->missing({"sn", "cpu_milli", "memory_mib", "gpu", "model"});
-      !column.empty()) {
-    return wrong(files.nodes_name, 1, fmt::format("not an openb node list: no column {}", column));
-  }
-  std::set<std::string_view> names;
-  for (const Csv::Row& row : csv->rows()) {
-    const auto cpu = csv->number(row, "cpu_milli", model::amount_max);
-    const auto memory = csv->number(row, "memory_mib", mib_max);
-    const auto gpus = csv->number(row, "gpu", gpus_of_a_node_max);
-    for (const auto* value : {&cpu, &memory, &gpus}) {
-      if (!*value) return value->error();
-    }
-    const std::string_view name = csv->text(row, "sn");
-    if (name.empty()) return wrong(files.nodes_name, row.line, "sn: a node needs a name");
-    if (!names.insert(name).second)
-      return wrong(files.nodes_name, row.line, fmt::format("sn: '{}' is there twice", name));
-    if (names.size() > limits.machines)
-      return wrong(files.nodes_name, row.line, fmt::format("more than {} nodes", limits.machines));
-    model::NodeSpec node;
-    node.name = name;
-    node.allocatable.cpu = {*cpu};
-    node.allocatable.memory = {*memory * mib};
-    node.gpu_count = static_cast<int>(*gpus);
-    node.gpu_type = csv->text(row, "model");
-    node.pods_max = 1000;
-    w.machines.push_back({"openb", std::move(node)});
-  }
-  return Ok{};
-}
-
-Result<SimJob> read_pod(const Csv& csv, const Csv::Row& row) {
-  const auto cpu = csv.number(row, "cpu_milli", model::amount_max);
-  const auto memory = csv.number(row, "memory_mib", mib_max);
-  const auto gpus = csv.number(row, "num_gpu", gpus_of_a_node_max);
-  const auto milli = csv.number(row, "gpu_milli", 1000);
-  for (const auto* value : {&cpu, &memory, &gpus, &milli}) {
-    if (!*value) return value->error();
-  }
+SimJob job_of(OpenbPod pod) {
   SimJob job;
-  job.spec.id = csv.text(row, "name");
-  const std::string_view qos = csv.text(row, "qos");
-  job.spec.queue = qos.empty() ? "pods" : qos;
+  job.spec.id = std::move(pod.name);
+  job.spec.queue = pod.qos.empty() ? "pods" : std::move(pod.qos);
   job.spec.name = job.spec.queue;
   job.spec.user = job.spec.queue;
-  model::PodSet set;
-  set.name = "pod";
-  set.pod.requests.cpu = {*cpu};
-  set.pod.requests.memory = {*memory * mib};
-  set.pod.gpu.count = static_cast<int>(*gpus);
-  if (*gpus == 1 && *milli > 0) set.pod.gpu.each = {*milli};
-  const std::string_view types = csv.text(row, "gpu_spec");
-  if (!types.empty()) {
-    std::vector<std::string>& allowed = set.pod.gpu_types;
-    for (const std::string_view type : split(types, '|')) {  // the published lists repeat some
-      if (std::find(allowed.begin(), allowed.end(), type) == allowed.end())
-        allowed.emplace_back(type);
-    }
-  }
-  job.spec.gang.sets.push_back(std::move(set));
-  job.submit = Time{static_cast<std::int64_t>(row.line - 2) * 1000};
-  job.run_time = hours(1);
-  if (!csv.has("creation_time")) return job;
-  const auto created = csv.number(row, "creation_time", seconds_max);
-  const auto deleted = csv.number(row, "deletion_time", seconds_max);
-  if (!created) return created.error();
-  if (!deleted) return deleted.error();
-  auto from = *created;
-  if (!csv.text(row, "scheduled_time").empty()) {
-    const auto scheduled = csv.number(row, "scheduled_time", seconds_max);
-    if (!scheduled) return scheduled.error();
-    from = *scheduled;
-  }
-  job.submit = Time{*created * 1000};
-  job.run_time = seconds(std::max<std::int64_t>(1, *deleted - from));
+  job.spec.gang.sets.push_back(std::move(pod.set));
+  const auto row = static_cast<std::int64_t>(pod.line) - 2;  // below the header
+  job.submit = pod.created.value_or(Time{row * 1000});
+  job.run_time = pod.created ? pod.run_time : hours(1);
   return job;
 }
 
@@ -290,21 +165,14 @@ Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits) {
   Workload w;
   w.name = files.pods_name;
   w.clusters.push_back({"openb", {}, {}, minutes(5)});
-  if (const Status nodes = read_nodes(w, files, limits); !nodes) return nodes.error();
-  const auto csv = Csv::parse(files.pods, files.pods_name);
-  if (!csv) return csv.error();
-  if (const auto column = csv->missing({"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"});
-      !column.empty()) {
-    return wrong(files.pods_name, 1, fmt::format("not an openb pod list: no column {}", column));
-  }
-  std::set<std::string_view> names;
-  for (const Csv::Row& row : csv->rows()) {
-    auto job = read_pod(*csv, row);
-    if (!job) return job.error();
-    if (!names.insert(csv->text(row, "name")).second)
-      return wrong(files.pods_name, row.line,
-                   fmt::format("name: '{}' is there twice", job->spec.id));
-    const Status added = add_job(w, std::move(*job), files.pods_name, row.line, limits);
+  auto nodes = read_openb_nodes(files.nodes, files.nodes_name, limits.machines);
+  if (!nodes) return nodes.error();
+  for (model::NodeSpec& node : *nodes) w.machines.push_back({"openb", std::move(node)});
+  auto pods = read_openb_pods(files.pods, files.pods_name, limits.jobs);
+  if (!pods) return pods.error();
+  for (OpenbPod& pod : *pods) {
+    const std::size_t line = pod.line;
+    const Status added = add_job(w, job_of(std::move(pod)), files.pods_name, line, limits);
     if (!added) return added.error();
   }
   settle(w);
