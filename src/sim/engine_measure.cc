@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "sched/whatif.h"
+#include "sim/trace_hash.h"
 
 namespace muster::sim {
 namespace {
@@ -345,24 +345,8 @@ NoMeasure EngineRun::say_not_now() {
 // ----------------------------------------------------------------------------------- determinism
 
 std::uint64_t hash_of(const sched::Plan& plan) {
-  Hasher hash;
-  for (const model::Decision& decision : plan.decisions) {
-    hash.add(std::uint64_t{decision.index()});
-    if (const auto* placed = std::get_if<model::Placed>(&decision)) {
-      hash.add(placed->job).add(placed->attempt).add(placed->cluster).add(placed->pool);
-      for (const model::PodPlace& pod : placed->pods)
-        hash.add(pod.set).add(pod.node).add(pod.gpu_type).add(pod.devices).add(int{pod.each});
-    } else if (const auto* stopped = std::get_if<model::Stopped>(&decision)) {
-      hash.add(stopped->job).add(stopped->attempt).add(stopped->beneficiary);
-    } else if (const auto* reserved = std::get_if<model::Reserved>(&decision)) {
-      hash.add(reserved->job).add(reserved->cluster).add(reserved->start.ms);
-      for (const std::string& node : reserved->nodes) hash.add(node);
-    } else if (const auto* dropped = std::get_if<model::ReservationDropped>(&decision)) {
-      hash.add(dropped->job);
-    } else if (const auto* given_up = std::get_if<model::GivenUp>(&decision)) {
-      hash.add(given_up->job);
-    }
-  }
+  TraceHash hash;
+  for (const model::Decision& decision : plan.decisions) hash.add(Time{0}, decision);
   return hash.value();
 }
 
