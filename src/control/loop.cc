@@ -84,6 +84,10 @@ StepReport Loop::step(Time now) {
   answer_requests(report.events_sequence);
   sched::apply(world_, {now_, model::Ticked{}}, policy_);
   if (!goes_on(Stage::Applied, report)) return report;
+  if (is_halted_) {
+    report.sequence = report.events_sequence;
+    return report;
+  }
 
   // 4 plan
   sched::Plan plan = sched::plan(world_, agenda_, policy_, now_);

@@ -102,6 +102,9 @@ class Loop {
   void set_cluster(const std::string& name, ports::Cluster* cluster);
   void remove_cluster(const std::string& name) { ports_.clusters.erase(name); }
   void set_policy(sched::Policy policy);
+  /// From now on nothing is decided and nothing dispatched: the world is not to be trusted.
+  void halt() { is_halted_ = true; }
+  bool is_halted() const { return is_halted_; }
 
   const sched::World& world() const { return world_; }
   const sched::Agenda& agenda() const { return agenda_; }
@@ -137,6 +140,7 @@ class Loop {
   Options options_;
   Outbox outbox_;
   Time now_;
+  bool is_halted_ = false;
   std::uint64_t next_submit_ = 1;                  // sequence of the next job
   model::FinishedForgotten forgotten_;             // so far
   std::map<std::string, model::Health> reported_;  // by the clusters themselves

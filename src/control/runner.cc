@@ -48,6 +48,7 @@ Status Runner::start(
   const auto committed = store_.commit({events});
   if (!committed) return committed.error();
   for (const model::Event& event : events) sched::apply(recovered->world, event, policy_);
+  next_check_ = recovered->last + options_.check_every;
   make_loop(std::move(*recovered));
   thread_ = std::thread([this] { run(); });
   return Ok{};
@@ -148,6 +149,7 @@ std::optional<Duration> Runner::turn() {
     if (const auto refusal = probe(now)) return *refusal;
   }
   if (report.more || reads_.size() > 0) return Duration{0};
+  if (const auto pause = check_world(now)) return *pause;
   const Duration until = report.next_look - options_.clock();
   return std::clamp(until, milliseconds(1), sleep_most);
 }
@@ -166,6 +168,30 @@ std::optional<Duration> Runner::probe(Time now) {
   requests_.set_store_ok(true);
   options_.say("the store takes writes again");
   return std::nullopt;
+}
+
+/// None: it is sound, or it is not its time.
+std::optional<Duration> Runner::check_world(Time now) {
+  if (now < next_check_) return std::nullopt;
+  next_check_ = now + options_.check_every;
+  const auto wrong = [&] {
+    const sched::World& world = loop_->world();
+    const bool small = world.job_count() + world.fleet.node_count() <= options_.check_most;
+    return small && !loop_->is_halted() ? options_.check(world) : std::string();
+  };
+  const std::string found = wrong();
+  if (found.empty()) return std::nullopt;
+  options_.on_unsound();
+  options_.say("the world is not sound and is recovered from the journal: " + found);
+  is_outdated_ = true;
+  const std::optional<Duration> pause = recover_again(now);
+  if (!is_outdated_) {
+    if (const std::string still = wrong(); !still.empty()) {
+      options_.say("the recovered world is not sound either, nothing is scheduled on it: " + still);
+      loop_->halt();
+    }
+  }
+  return pause;
 }
 
 Duration Runner::refused(const Error& why, Time now) {

@@ -6,6 +6,10 @@
 // that the books went on without this process (Conflict), the world is recovered again from the
 // journal if nobody else has taken the lead; otherwise the thread ends and on_end is called.
 //
+// Now and then a world that is not too large is computed a second time (sched::check). One that is
+// not sound is said and recovered from the journal; if that does not help nothing is decided on it
+// any more, while requests and events go on being taken.
+//
 // Thread contract: start once, stop from any thread but the loop's; inbox, requests, reads and the
 // numbers from any thread.
 #pragma once
@@ -37,12 +41,17 @@ struct RunnerOptions {
   std::size_t reads_most = 1'000;
   Duration reads_time = milliseconds(20);         // between two steps
   Duration refused_requests = milliseconds(500);  // how long they are kept
+  Duration check_every = minutes(1);
+  std::size_t check_most = 20'000;  // jobs and nodes: a check takes a few microseconds for each
+  std::function<std::string(const sched::World&)> check = sched::check;
   Options loop;
   std::function<Time()> clock;
   /// After every step, on the loop's thread, with how long it took.
   std::function<void(const StepReport&, const sched::World&, double seconds)> publish;
   /// One line for the log of the server.
   std::function<void(const std::string&)> say;
+  /// The world was not sound, once for each time.
+  std::function<void()> on_unsound = [] {};
   /// While the world is recovered, on the thread that starts and later on the loop's.
   std::function<void(RecoveryProgress)> recovering = {};
   /// The thread cannot go on.
@@ -107,6 +116,7 @@ class Runner {
   /// How long to sleep then; none: the thread ends.
   std::optional<Duration> turn();
   std::optional<Duration> probe(Time now);
+  std::optional<Duration> check_world(Time now);
   Duration refused(const Error& why, Time now);
   /// 0: done; more: try again after so long; none: the thread ends.
   std::optional<Duration> recover_again(Time now);
@@ -132,6 +142,7 @@ class Runner {
   std::uint64_t snapshot_ = 0;
   std::unique_ptr<Loop> loop_;
   std::optional<Time> refused_since_;
+  Time next_check_;
   std::atomic<bool> stopping_{false};
   bool is_outdated_ = false;  // the journal knows more than the world
   struct Reload {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -33,6 +34,12 @@ class Lines {
       return !found.empty();
     });
     return found;
+  }
+
+  bool has(const std::string& begin) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(lines_.begin(), lines_.end(),
+                       [&](const std::string& line) { return line.starts_with(begin); });
   }
 
  private:
@@ -145,6 +152,56 @@ TEST_F(RunnerTest, WhoIsDeposedEndsWithTheReason) {
   EXPECT_NE(lines.wait("end: another server leads"), "");
   EXPECT_EQ(lines.wait("refused a"), "refused a");
   runner.stop();
+}
+
+TEST_F(RunnerTest, AWorldThatIsNotSoundIsSaidAndRecoveredFromTheJournal) {
+  RunnerOptions checking = options();
+  checking.check_every = milliseconds(1);
+  std::atomic<int> unsound{1};
+  checking.check = [&](const sched::World&) { return unsound-- > 0 ? "planted" : ""; };
+  checking.on_unsound = [this] { lines.add("counted"); };
+  Runner runner(store, {}, checking);
+  ports::MemoryCluster cluster("c1", {node()}, runner.inbox());
+  ASSERT_TRUE(runner.start({{"c1", &cluster}}, first));
+  submit(runner, "a");
+  EXPECT_EQ(lines.wait("the world is not sound"),
+            "the world is not sound and is recovered from the journal: planted");
+  EXPECT_EQ(lines.wait("counted"), "counted");
+  EXPECT_NE(lines.wait("the world was recovered"), "");
+  submit(runner, "b");
+  EXPECT_EQ(lines.wait("started b"), "started b") << "it goes on";
+  runner.stop();
+}
+
+TEST_F(RunnerTest, IfRecoveringDoesNotHelpNothingIsScheduledAndNobodyIsTurnedAway) {
+  RunnerOptions checking = options();
+  checking.check_every = milliseconds(1);
+  checking.check = [](const sched::World&) { return "planted"; };
+  Runner runner(store, {}, checking);
+  ports::MemoryCluster cluster("c1", {node()}, runner.inbox());
+  ASSERT_TRUE(runner.start({{"c1", &cluster}}, first));
+  EXPECT_NE(lines.wait("the recovered world is not sound either"), "");
+  submit(runner, "late");
+  EXPECT_EQ(lines.wait("taken late"), "taken late");
+  runner.stop();
+  EXPECT_EQ(store.job("late")->state, model::JobState::Waiting);
+}
+
+TEST_F(RunnerTest, AWorldThatIsTooLargeIsNotChecked) {
+  RunnerOptions checking = options();
+  checking.check_every = milliseconds(1);
+  checking.check_most = 0;
+  checking.check = [](const sched::World&) { return "planted"; };
+  checking.on_unsound = [this] { lines.add("counted"); };
+  Runner runner(store, {}, checking);
+  ports::MemoryCluster cluster("c1", {node()}, runner.inbox());
+  ASSERT_TRUE(runner.start({{"c1", &cluster}}, first));
+  submit(runner, "a");
+  EXPECT_EQ(lines.wait("started a"), "started a");
+  submit(runner, "b");
+  EXPECT_EQ(lines.wait("started b"), "started b");
+  runner.stop();
+  EXPECT_FALSE(lines.has("counted"));
 }
 
 TEST_F(RunnerTest, ANewRunnerGoesOnWhereTheLastOneStopped) {

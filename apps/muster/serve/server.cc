@@ -222,6 +222,7 @@ void Server::make_runner() {
     metrics_.step(report, world, seconds);
   };
   options.say = [this](const std::string& text) { log_.warn(text); };
+  options.on_unsound = [this] { metrics_.error("world"); };
   options.on_end = [this](const Error& error) {
     log_.error(error.message);
     on_end_();
