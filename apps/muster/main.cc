@@ -12,12 +12,13 @@
 #include "apps/muster/scenario.h"
 #include "apps/muster/serve.h"
 #include "apps/muster/sim.h"
+#include "apps/muster/version.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 
 int main(int argc, char** argv) {
   CLI::App app("One queue in front of all your GPU clusters.", "muster");
-  app.set_version_flag("--version", "muster 0.1.0");
+  app.set_version_flag("--version", "muster " + muster::app::build_text());
   app.require_subcommand(1);
   muster::app::add_sim(app);
   add_scenario(app);

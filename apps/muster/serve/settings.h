@@ -2,14 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "api/rest/api.h"
+#include "apps/muster/version.h"
 #include "config/config.h"
 
 namespace muster::app {
-
-constexpr std::string_view version = "0.1.0";
 
 /// Of a configuration with all clusters, wherever they came from.
 std::shared_ptr<const api::Settings> settings_of(const config::Config& config);
