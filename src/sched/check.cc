@@ -26,8 +26,9 @@ IdType id_at(std::size_t index) {
   return id;
 }
 
-std::int64_t at(const std::vector<std::int64_t>& amounts, std::size_t i) {
-  return i < amounts.size() ? amounts[i] : 0;
+template <typename Amount>
+std::int64_t at(const std::vector<Amount>& amounts, std::size_t i) {
+  return i < amounts.size() ? std::int64_t{amounts[i]} : 0;
 }
 
 /// First thing found wrong; later ones are not looked for.
@@ -209,11 +210,12 @@ struct Counted {
   Fleet::Totals totals;
   /// By cluster, type and idle devices: nodes, and those not reserved.
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::pair<int, int>> buckets;
-  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> cpu;  // by cluster: idle, all
+  std::map<std::size_t, std::pair<Sum, Sum>> cpu;  // by cluster: idle, all
 };
 
-void add(std::vector<std::int64_t>& into, std::size_t i, std::int64_t amount) {
-  if (into.size() <= i) into.resize(i + 1, 0);
+template <typename Amount>
+void add(std::vector<Amount>& into, std::size_t i, std::int64_t amount) {
+  if (into.size() <= i) into.resize(i + 1);
   into[i] += amount;
 }
 
@@ -259,11 +261,10 @@ void check_buckets(const World& world, const Counted& counted, Finding& found) {
   for (std::size_t c = 0; c < world.fleet.cluster_count(); ++c) {
     const Cluster& cluster = world.fleet.cluster(id_at<ClusterId>(c));
     const auto cpu = counted.cpu.find(c);
-    found.expect(
-        std::pair(cluster.idle_cpu, cluster.cpu) ==
-            (cpu == counted.cpu.end() ? std::pair<std::int64_t, std::int64_t>() : cpu->second),
-        "cluster {}: idle cpu {} of {} is counted wrongly", cluster.spec.name, cluster.idle_cpu,
-        cluster.cpu);
+    found.expect(std::pair(cluster.idle_cpu, cluster.cpu) ==
+                     (cpu == counted.cpu.end() ? std::pair<Sum, Sum>() : cpu->second),
+                 "cluster {}: idle cpu {} of {} is counted wrongly", cluster.spec.name,
+                 std::int64_t{cluster.idle_cpu}, std::int64_t{cluster.cpu});
     for (std::size_t type = 0; type < cluster.buckets.size(); ++type) {
       for (std::size_t whole = 0; whole < cluster.buckets[type].size(); ++whole) {
         const auto it = counted.buckets.find({c, type, whole});
@@ -301,7 +302,8 @@ void check_totals(const World& world, const Counted& counted, Finding& found) {
   const Fleet::Totals& t = world.fleet.totals();
   const Fleet::Totals& n = counted.totals;
   found.expect(t.cpu == n.cpu && t.memory == n.memory,
-               "fleet: total cpu {} and memory {} are {}, {}", t.cpu, t.memory, n.cpu, n.memory);
+               "fleet: total cpu {} and memory {} are {}, {}", std::int64_t{t.cpu},
+               std::int64_t{t.memory}, std::int64_t{n.cpu}, std::int64_t{n.memory});
   found.expect(t.idle_gpu_milli == n.idle_gpu_milli, "fleet: idle GPUs {} are {}", t.idle_gpu_milli,
                n.idle_gpu_milli);
   for (std::size_t i = 0; i < std::max(t.gpu_milli.size(), n.gpu_milli.size()); ++i) {

@@ -344,7 +344,8 @@ void Fleet::count_totals(const Profile& profile, std::int64_t sign) {
     totals_.gpu_milli.resize(profile.type.index() + 1, 0);
   totals_.gpu_milli[profile.type.index()] += sign * profile.gpus * 1000;
   for (std::size_t i = 0; i < profile.extended.size(); ++i) {
-    add_extended(totals_.extended, i, sign * profile.extended[i]);
+    if (totals_.extended.size() <= i) totals_.extended.resize(i + 1);
+    totals_.extended[i] += sign * profile.extended[i];
   }
 }
 

@@ -24,6 +24,7 @@
 #include "sched/ids.h"
 #include "sched/rules.h"
 #include "sched/shapes.h"
+#include "sched/sum.h"
 
 namespace muster::sched {
 
@@ -112,8 +113,8 @@ struct Cluster {
   bool ranks_stale = false;
   std::int64_t idle_gpu_milli = 0;
   std::int64_t gpu_milli = 0;       // of usable nodes
-  std::int64_t idle_cpu = 0;        // thousandths; nodes that others overcommitted have none
-  std::int64_t cpu = 0;             // of usable nodes
+  Sum idle_cpu;                     // thousandths; nodes that others overcommitted have none
+  Sum cpu;                          // of usable nodes
   std::vector<ProfileId> profiles;  // ever used by its nodes
   std::vector<std::int32_t> seen;   // nodes by GPU type, usable or not
   /// Classes by GPU type and number of idle devices: [type][whole].
@@ -185,10 +186,10 @@ class Fleet {
   bool usable(const Node& node) const;
   /// Sum of allocatable amounts over usable nodes: cpu, memory and devices per type.
   struct Totals {
-    std::int64_t cpu = 0;
-    std::int64_t memory = 0;
+    Sum cpu;
+    Sum memory;
     std::vector<std::int64_t> gpu_milli;  // by type
-    std::vector<std::int64_t> extended;
+    std::vector<Sum> extended;
     std::int64_t idle_gpu_milli = 0;
     friend bool operator==(const Totals&, const Totals&) = default;
   };

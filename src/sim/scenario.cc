@@ -285,9 +285,12 @@ Result<std::string> Scenario::set_policy(Args& args) {
   policy_.share_tick = args.duration("share-tick", policy_.share_tick);
   policy_.default_run_time = args.duration("default-run", policy_.default_run_time);
   for (const auto& [type, value] : args.named("weight")) {
+    constexpr std::int64_t most = 1'000'000;  // as in the configuration of a server
     const auto weight = model::parse_quantity(value, "weight", model::Scale::Milli);
     if (!weight)
       args.fail(weight.error().message);
+    else if (*weight < 1 || *weight > most)
+      args.fail(fmt::format("weight:{}={}: is outside 1m to 1k", type, value));
     else
       policy_.gpu_weight_milli[type] = *weight;
   }
