@@ -5,11 +5,14 @@
 
 #include <boost/json.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "apps/muster/sim_fgd.h"
+#include "apps/muster/version.h"
 #include "cli/options.h"
 #include "sim/report.h"
 #include "sim/simulation.h"
@@ -38,9 +41,32 @@ struct RunFlags {
   throw CLI::RuntimeError(2);
 }
 
-sim::Workload make_workload(const RunFlags& flags) {
+/// What would change nothing is a mistake of whoever wrote it.
+void check_flags(const RunFlags& flags) {
   if (!flags.file.empty() && !flags.generate.empty())
     fail("both a FILE and --generate are given: drop one of them");
+  const bool generated = flags.file.empty();
+  const std::string what = generated ? "a generated workload" : flags.file;
+  const auto refuse = [&](const char* option, const char* of) {
+    fail(fmt::format("{} is for {}, and does nothing for {}: drop it", option, of, what));
+  };
+  if (flags.gpus > 0 && !flags.file.ends_with(".trace")) refuse("--gpus", "a .trace file");
+  if (!flags.nodes.empty() && !flags.file.ends_with(".csv"))
+    refuse("--nodes", "an openb pod list (.csv)");
+  if (flags.hours > 0 && !generated) refuse("--hours", "generated workloads");
+}
+
+/// Before the run, which may take long, and without touching a report that is there.
+void check_report(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code error;
+  const bool existed = std::filesystem::exists(path, error);
+  const bool writable = std::ofstream(path, std::ios::binary | std::ios::app).good();
+  if (!writable) fail(fmt::format("--report {}: cannot be written", path));
+  if (!existed) std::filesystem::remove(path, error);
+}
+
+sim::Workload make_workload(const RunFlags& flags) {
   if (!flags.file.empty()) {
     auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus});
     if (!read) fail(read.error().message);
@@ -69,11 +95,6 @@ void show_progress(const sim::Progress& p) {
              static_cast<double>(p.now.ms) / 3.6e6, p.submitted, p.jobs, p.running, p.ended);
 }
 
-std::string clock_text(Time t) {
-  const std::int64_t s = t.ms / 1000;
-  return fmt::format("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-}
-
 std::string round_time(Duration d) {
   return to_text(d.ms < 10'000 ? d : Duration{d.ms / 1000 * 1000});
 }
@@ -88,20 +109,22 @@ std::string counts_text(const auto& counts) {
 void print_text(const RunFlags& flags, const sim::Workload& w, const sim::Outcome& o) {
   const sim::Summary s = sim::summarize(w, o);
   const char* unit = s.by_gpu ? "GPU" : "core";
-  fmt::print("{}: {} jobs on {} nodes with {:.0f} {}s in {} clusters, seed {}\n", w.name, s.jobs,
-             s.nodes, static_cast<double>(s.capacity_milli) / 1000, unit, w.clusters.size(),
-             flags.seed);
+  fmt::print("{}: {} jobs on {} nodes with {:.0f} {}s in {} clusters, seed {}, muster {}\n", w.name,
+             s.jobs, s.nodes, static_cast<double>(s.capacity_milli) / 1000, unit, w.clusters.size(),
+             flags.seed, build_text());
   if (!o.faults.empty()) {
     fmt::print("faults     {}\n", o.faults);
     fmt::print("           {}\n", counts_text(o.fault_counts));
   }
   if (!o.moments.empty() && o.faults.empty()) {
     fmt::print("\n");
-    const std::size_t shown = std::min<std::size_t>(o.moments.size(), 12);
+    const std::size_t kept = o.moments.size();
+    const std::size_t shown = std::min<std::size_t>(kept, 12);
     for (std::size_t i = 0; i < shown; ++i)
-      fmt::print("  {}  {}\n", clock_text(o.moments[i].at), o.moments[i].what);
-    if (o.moments.size() > shown)
-      fmt::print("            ... and {} more; all are in --report\n", o.moments.size() - shown);
+      fmt::print("  {}  {}\n", sim::clock_text(o.moments[i].at), o.moments[i].what);
+    if (kept > shown)
+      fmt::print("            ... and {} more; {} in --report\n", kept - shown + o.moments_more,
+                 o.moments_more > 0 ? fmt::format("the first {} are", kept) : "all are");
     fmt::print("\n");
   }
   fmt::print("jobs       {}\n", counts_text(o.states));
@@ -116,8 +139,8 @@ void print_text(const RunFlags& flags, const sim::Workload& w, const sim::Outcom
                100.0 * static_cast<double>(o.estimates.inside_band) /
                    static_cast<double>(o.estimates.scored),
                o.estimates.scored);
-  fmt::print("ended      at {} after {} steps; journal of {} events\n", clock_text(o.end), o.steps,
-             o.journal);
+  fmt::print("ended      at {} after {} steps; journal of {} events\n", sim::clock_text(o.end),
+             o.steps, o.journal);
   fmt::print("trace      {:016x}\n", o.hash);
 }
 
@@ -139,6 +162,7 @@ void print_json(const RunFlags& flags, const sim::Workload& w, const sim::Outcom
   const boost::json::object out = {
       {"name", w.name},
       {"seed", flags.seed},
+      {"build", build_text()},
       {"trace", fmt::format("{:016x}", o.hash)},
       {"violation", o.violation},
       {"end_ms", o.end.ms},
@@ -167,6 +191,8 @@ void print_json(const RunFlags& flags, const sim::Workload& w, const sim::Outcom
 }
 
 void run(const RunFlags& flags) {
+  check_flags(flags);
+  check_report(flags.report);
   const sim::Workload workload = make_workload(flags);
   sim::SimulateOptions options;
   options.seed = flags.seed;
@@ -225,7 +251,10 @@ void add_sim(CLI::App& app) {
   cli::add_option(*command, "--nodes", flags->nodes,
                   "node list of an openb pod list; without it, the one that stands beside it");
   cli::add_flag(*command, "--faults", flags->faults,
-                "let things go wrong, and check the rules of safety after every step");
+                "let things go wrong, and check the rules of safety after every step; without it "
+                "they are checked after every step of up to 3,000 jobs and nodes, else after every "
+                "1,000th");
+  static_assert(sim::checked_every_step_max == 3000);
   cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file");
   cli::add_option(*command, "-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

@@ -85,20 +85,27 @@ std::string legend(const std::vector<std::string>& names) {
   return html + "</div>";
 }
 
-std::string line_chart(const std::vector<Series>& series, const std::vector<Tick>& ticks) {
+std::string line_chart(const std::vector<Series>& series, const std::vector<Tick>& ticks,
+                       const std::vector<Series>& dashed) {
   constexpr double height = 230;
   std::string svg = open(height, "lines over time") + percent_grid(height);
   svg += time_axis(ticks, height);
-  for (std::size_t s = 0; s < series.size(); ++s) {
-    const auto& values = series[s].values;
+  const auto points_of = [](const std::vector<double>& values) {
     std::string points;
     for (std::size_t i = 0; i < values.size(); ++i)
       points +=
           fmt::format("{:.1f},{:.1f} ", x_of(step_at(i, values.size())), y_of(values[i], height));
+    return points;
+  };
+  for (std::size_t s = 0; s < series.size(); ++s) {
     svg += fmt::format(
         "<polygon class=\"f{0} soft\" points=\"{1},{2} {3}{4},{2}\"/>"
         "<polyline class=\"s{0}\" points=\"{3}\"><title>{5}</title></polyline>",
-        s % 8, left, height, points, right, escape(series[s].name));
+        s % 8, left, height, points_of(series[s].values), right, escape(series[s].name));
+  }
+  for (std::size_t s = 0; s < dashed.size(); ++s) {
+    svg += fmt::format("<polyline class=\"s{} dashed\" points=\"{}\"><title>{}</title></polyline>",
+                       s % 8, points_of(dashed[s].values), escape(dashed[s].name));
   }
   return svg + "</svg>";
 }

@@ -1,5 +1,6 @@
 // Small SVG charts for the report: lines, stacked areas, bars and a Gantt. Colours are classes
-// (c0, c1, ...) that the page's style sheet fills, so that a page can be light or dark.
+// (f0 fills, s0 strokes, b0 is a background, ... up to 7) that the page's style sheet defines, so
+// that a page can be light or dark.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,9 @@ struct Tick {
 };
 
 std::string escape(const std::string& text);
-std::string line_chart(const std::vector<Series>& series, const std::vector<Tick>& ticks);
+/// `dashed`: more lines, in the colours of the series.
+std::string line_chart(const std::vector<Series>& series, const std::vector<Tick>& ticks,
+                       const std::vector<Series>& dashed = {});
 std::string stacked_chart(const std::vector<Series>& series, const std::vector<Tick>& ticks);
 
 struct Bar {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t steps = 240;
 constexpr std::size_t gantt_rows = 36;
+const std::string other_queue = "other";
 
 constexpr const char* style = R"(
 :root {
@@ -54,6 +55,7 @@ svg { width: 100%; height: auto; display: block; }
 .soft { opacity: .13; }
 .cut { opacity: .4; }
 polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.dashed { stroke-dasharray: 7 5; }
 .legend {
   display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; color: var(--soft);
   margin: 0 0 8px;
@@ -111,15 +113,20 @@ struct Picture {
   const Outcome& outcome;
   Summary summary;
   std::map<std::string, std::string> top;
-  std::vector<std::string> queues;  // top queues, by name
+  std::vector<std::string> queues;  // top queues, by name; last "other", if a job is in none
   std::vector<Tick> ticks;
 
-  std::size_t queue_of(const Run& run) const {
-    const auto it = top.find(workload.jobs[run.job].spec.queue);
-    if (it == top.end()) return 0;
-    const auto found = std::find(queues.begin(), queues.end(), it->second);
-    return static_cast<std::size_t>(found - queues.begin()) %
-           std::max<std::size_t>(1, queues.size());
+  std::size_t queue_of(std::uint32_t job) const {
+    const auto it = top.find(workload.jobs[job].spec.queue);
+    const auto found =
+        std::find(queues.begin(), queues.end(), it == top.end() ? other_queue : it->second);
+    return static_cast<std::size_t>(found - queues.begin());
+  }
+  double weight_of(const std::string& queue) const {
+    const auto& all = workload.queues;
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&](const model::QueueSpec& spec) { return spec.name == queue; });
+    return it == all.end() ? 0 : it->weight;
   }
   double share_of(Time t) const {
     return static_cast<double>(t.ms) /
@@ -176,8 +183,33 @@ std::string utilisation(const Picture& p) {
               legend(names) + line_chart(series, p.ticks));
 }
 
+/// What each queue may have by its weight, among those that want something at that time: whose
+/// jobs have come and not ended.
+std::vector<std::vector<double>> entitled(const Picture& p) {
+  std::vector<Time> over(p.workload.jobs.size(), p.outcome.end);
+  for (const Run& run : p.outcome.runs) {
+    const bool last = run.how == End::Succeeded || run.how == End::Failed;
+    if (last) over[run.job] = std::min(run.ended, p.outcome.end);
+  }
+  std::vector<std::vector<double>> shares(p.queues.size(), std::vector<double>(steps, 0.0));
+  for (std::uint32_t job = 0; job < p.workload.jobs.size(); ++job) {
+    const std::size_t queue = p.queue_of(job);
+    if (queue < shares.size())
+      spread(shares[queue], p.share_of(p.workload.jobs[job].submit), p.share_of(over[job]), 1);
+  }
+  for (std::size_t i = 0; i < steps; ++i) {
+    double total = 0;
+    for (std::size_t q = 0; q < shares.size(); ++q) {
+      shares[q][i] = shares[q][i] > 0 ? p.weight_of(p.queues[q]) : 0;
+      total += shares[q][i];
+    }
+    for (auto& share : shares) share[i] = total > 0 ? share[i] / total : 0;
+  }
+  return shares;
+}
+
 std::string fairness(const Picture& p) {
-  auto sums = over_time(p, p.queues.size(), [&](const Run& run) { return p.queue_of(run); });
+  auto sums = over_time(p, p.queues.size(), [&](const Run& run) { return p.queue_of(run.job); });
   for (std::size_t i = 0; i < steps; ++i) {
     double total = 0;
     for (const auto& sum : sums) total += sum[i];
@@ -186,6 +218,10 @@ std::string fairness(const Picture& p) {
   std::vector<Series> series;
   for (std::size_t q = 0; q < p.queues.size(); ++q)
     series.push_back({p.queues[q], std::move(sums[q])});
+  auto shares = entitled(p);
+  std::vector<Series> lines;
+  for (std::size_t q = 0; q < p.queues.size(); ++q)
+    lines.push_back({p.queues[q] + " is entitled to", std::move(shares[q])});
   std::string table = fmt::format(
       "<table><tr><th>queue</th><th>jobs</th><th>{}-hours</th><th>median wait</th>"
       "<th>90% waited less than</th></tr>",
@@ -195,7 +231,10 @@ std::string fairness(const Picture& p) {
                          escape(q.name), q.jobs, q.hours, short_time(q.wait_median),
                          short_time(q.wait_p90));
   return card("Who uses the fleet", "share of what is in use, by top queue",
-              legend(p.queues) + stacked_chart(series, p.ticks) + table + "</table>");
+              legend(p.queues) + stacked_chart(series, p.ticks) +
+                  "<p class=\"note\">the same as lines; dashed: what a queue is entitled to by its "
+                  "weight, among those that want something</p>" +
+                  line_chart(series, p.ticks, lines) + table + "</table>");
 }
 
 std::string waiting(const Picture& p) {
@@ -235,7 +274,7 @@ std::string gangs(const Picture& p) {
     for (const Run* run : runs[job]) {
       const Time end = std::min(run->ended, p.outcome.end);
       const bool cut = run->how == End::Removed || run->how == End::Lost;
-      row.bars.push_back({p.share_of(run->created), p.share_of(end), p.queue_of(*run), cut,
+      row.bars.push_back({p.share_of(run->created), p.share_of(end), p.queue_of(run->job), cut,
                           fmt::format("{} attempt {} in {}: {:.1f} {}, {} nodes, {}{}", row.label,
                                       run->attempt, p.workload.clusters[run->cluster].name,
                                       static_cast<double>(amount(*run, p.summary.by_gpu)) / 1000.0,
@@ -276,14 +315,16 @@ std::string estimates(const Picture& p) {
 std::string moments(const Picture& p) {
   if (p.outcome.moments.empty()) return "";
   std::string list = "<ul>";
-  std::size_t shown = 0;
   for (const Moment& moment : p.outcome.moments) {
-    if (++shown > 40) break;
-    const std::int64_t s = moment.at.ms / 1000;
-    list += fmt::format("<li><time>{:02}:{:02}:{:02}</time><span>{}</span></li>", s / 3600,
-                        s / 60 % 60, s % 60, escape(moment.what));
+    list += fmt::format("<li><time>{}</time><span>{}</span></li>", clock_text(moment.at),
+                        escape(moment.what));
   }
-  return card("What happened", fmt::format("{} moments", p.outcome.moments.size()), list + "</ul>");
+  const std::size_t kept = p.outcome.moments.size();
+  const std::string note =
+      p.outcome.moments_more == 0
+          ? fmt::format("{} moments", kept)
+          : fmt::format("the first {} of {} moments", kept, kept + p.outcome.moments_more);
+  return card("What happened", note, list + "</ul>");
 }
 
 std::string tiles(const Picture& p) {
@@ -309,7 +350,14 @@ std::string tiles(const Picture& p) {
 
 std::string html_report(const Workload& workload, const Outcome& outcome, std::uint64_t seed) {
   Picture p{workload, outcome, summarize(workload, outcome), top_queues(workload), {}, {}};
-  for (const QueueSummary& queue : p.summary.queues) p.queues.push_back(queue.name);
+  bool others = false;
+  for (const QueueSummary& queue : p.summary.queues) {
+    // Names of queues that the workload does not have stand in the table, not in the pictures.
+    const bool known = p.top.contains(queue.name);
+    if (known) p.queues.push_back(queue.name);
+    others = others || !known;
+  }
+  if (others) p.queues.push_back(other_queue);
   p.ticks = time_ticks(outcome.end);
   std::string html = fmt::format(
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "

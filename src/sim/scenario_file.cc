@@ -76,12 +76,13 @@ ScenarioResult run_scenario(const std::string& path, std::string_view text,
       const auto printed = scenario.run(line);
       if (!printed) return broken(block.at[i], printed.error().message);
       output += *printed;
+      if (const std::string wrong = sched::check(scenario.world()); !wrong.empty())
+        return broken(block.at[i], "check: " + wrong);
     }
     if (const auto last = scenario.flush(); !last)
       return broken(block.at.back(), last.error().message);
-    if (const std::string wrong = sched::check(scenario.world()); !wrong.empty()) {
+    if (const std::string wrong = sched::check(scenario.world()); !wrong.empty())
       return broken(block.at.empty() ? 1 : block.at.back(), "check: " + wrong);
-    }
     if (!block.has_output && output.empty()) continue;
     result.rewritten += "----\n" + output + "\n";
     if (output == block.expected && block.has_output) continue;

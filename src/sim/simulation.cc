@@ -24,9 +24,12 @@ constexpr std::size_t inbox_capacity = 100'000;
 constexpr std::size_t moments_most = 200;
 constexpr Duration idle_most = minutes(10);  // in which no job ends although all is well
 
-std::string moment_time(Time t) {
-  const std::int64_t s = t.ms / 1000;
-  return fmt::format("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+/// A check costs time in proportion to jobs and nodes, a run takes steps in proportion to jobs.
+int check_every(const Workload& workload, const SimulateOptions& options) {
+  if (options.faults) return 1;
+  if (options.check_every) return *options.check_every;
+  const std::size_t size = workload.jobs.size() + workload.machines.size();
+  return size <= checked_every_step_max ? 1 : 1000;
 }
 
 class Simulation {
@@ -34,6 +37,7 @@ class Simulation {
   Simulation(const Workload& workload, const SimulateOptions& options)
       : workload_(workload),
         options_(options),
+        check_every_(check_every(workload, options)),
         clock_(timeline_),
         record_(workload),
         faults_(mix(options), options.seed ^ 0xfa17),
@@ -316,10 +320,8 @@ class Simulation {
       return;
     }
     next_look_ = report.more ? clock_.now() : report.next_look;
-    const bool every =
-        options_.faults || (options_.check_every > 0 &&
-                            outcome_.steps % static_cast<std::uint64_t>(options_.check_every) == 0);
-    if (every) check(check_step(*loop_, record_, accepted_.size()));
+    if (check_every_ > 0 && outcome_.steps % static_cast<std::uint64_t>(check_every_) == 0)
+      check_rules();
     if (outcome_.steps % 2000 == 0 && options_.progress) progress();
   }
 
@@ -380,11 +382,18 @@ class Simulation {
   void tell(std::string what) {
     if (outcome_.moments.size() < moments_most)
       outcome_.moments.push_back({timeline_.now(), std::move(what)});
+    else
+      ++outcome_.moments_more;
   }
 
   void check(const std::string& wrong) {
     if (!wrong.empty() && outcome_.violation.empty())
-      outcome_.violation = fmt::format("at {}: {}", moment_time(timeline_.now()), wrong);
+      outcome_.violation = fmt::format("at {}: {}", clock_text(timeline_.now()), wrong);
+  }
+
+  void check_rules() {
+    ++outcome_.checks;
+    check(check_step(*loop_, record_, accepted_.size()));
   }
 
   void progress() const {
@@ -449,7 +458,7 @@ class Simulation {
   Outcome finish() {
     if (loop_) {
       if (outcome_.violation.empty()) {
-        check(check_step(*loop_, record_, accepted_.size()));
+        check_rules();
         check(check_end(*loop_, store_, record_, workload_));
       }
       for (std::size_t i = 0; i < loop_->world().job_count(); ++i) {
@@ -469,6 +478,7 @@ class Simulation {
 
   const Workload& workload_;
   const SimulateOptions& options_;
+  const int check_every_;
   Timeline timeline_;
   Clock clock_;
   Record record_;
@@ -493,6 +503,11 @@ class Simulation {
 };
 
 }  // namespace
+
+std::string clock_text(Time t) {
+  const std::int64_t s = t.ms / 1000;
+  return fmt::format("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
 
 Outcome simulate(const Workload& workload, const SimulateOptions& options) {
   return Simulation(workload, options).run();

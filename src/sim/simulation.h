@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct Progress {
 struct SimulateOptions {
   std::uint64_t seed = 1;
   bool faults = false;
-  /// Check the world after every so many steps; 0: at the end only. With faults: every step.
-  int check_every = 1000;
+  /// Check the world after every so many steps; 0: at the end only. Without a number every step of
+  /// a workload with few jobs and nodes, else now and then. With faults: every step.
+  std::optional<int> check_every = {};
   std::function<void(const Progress&)> progress;  // called now and then
 };
 
@@ -39,11 +41,18 @@ struct Moment {
   std::string what;
 };
 
+/// Hours, minutes and seconds since the beginning: 07:05:09.
+std::string clock_text(Time t);
+
+/// Jobs and nodes of a workload whose world is checked after every step.
+constexpr std::size_t checked_every_step_max = 3000;
+
 struct Outcome {
   std::string violation;  // the first rule that was broken, with the time; empty: all is well
   std::uint64_t hash = 0;
   Time end;
   std::uint64_t steps = 0;
+  std::uint64_t checks = 0;  // of the rules of safety
   std::uint64_t events = 0;
   std::uint64_t journal = 0;
   std::uint64_t tried = 0;
@@ -51,7 +60,8 @@ struct Outcome {
   std::map<std::string, std::size_t> states;       // jobs by their last state
   std::string faults;                              // kinds that were on; empty without faults
   std::map<std::string, int> fault_counts;
-  std::vector<Moment> moments;
+  std::vector<Moment> moments;   // the first ones
+  std::size_t moments_more = 0;  // not kept
   std::vector<Run> runs;
   sched::EstimateScore estimates;
 };

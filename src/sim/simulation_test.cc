@@ -87,5 +87,41 @@ TEST(Report, NeedsNothingFromOutside) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
+TEST(Report, ShowsEveryMomentThatWasKeptAndCountsTheRest) {
+  const Workload w = demo_workload({1, 10, hours(1)});
+  Outcome o = simulate(w, every_step);
+  o.moments.clear();
+  for (int i = 0; i < 60; ++i) o.moments.push_back({Time{0}, fmt::format("moment {}.", i)});
+  EXPECT_THAT(html_report(w, o, 1), testing::HasSubstr("moment 59."));
+  EXPECT_THAT(html_report(w, o, 1), testing::HasSubstr(">60 moments<"));
+  o.moments_more = 5;
+  EXPECT_THAT(html_report(w, o, 1), testing::HasSubstr("the first 60 of 65 moments"));
+}
+
+TEST(Report, DrawsWhatEachQueueIsEntitledTo) {
+  const Workload w = demo_workload({1, 40, hours(1)});
+  const std::string html = html_report(w, simulate(w, every_step), 1);
+  for (const model::QueueSpec& queue : w.queues) {
+    if (queue.parent.empty()) EXPECT_THAT(html, testing::HasSubstr(queue.name + " is entitled to"));
+  }
+}
+
+TEST(Report, AQueueThatTheWorkloadDoesNotHaveIsDrawnAsOther) {
+  Workload w = demo_workload({1, 40, hours(1)});
+  const Outcome o = simulate(w, every_step);
+  EXPECT_THAT(html_report(w, o, 1), testing::Not(testing::HasSubstr("</i>other<")));
+  w.jobs.front().spec.queue = "nowhere";
+  EXPECT_THAT(html_report(w, o, 1), testing::HasSubstr("</i>other<"));
+}
+
+TEST(Simulation, ASmallWorkloadIsCheckedAfterEveryStep) {
+  Workload w = demo_workload({1, 10, hours(1)});
+  w.incidents.clear();
+  const Outcome o = simulate(w, {});
+  EXPECT_EQ(o.checks, o.steps + 1) << "and at the end";
+  SimulateOptions seldom{.check_every = 1000, .progress = {}};
+  EXPECT_LT(simulate(w, seldom).checks, o.checks);
+}
+
 }  // namespace
 }  // namespace muster::sim

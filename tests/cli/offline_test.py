@@ -118,6 +118,50 @@ class Convert(unittest.TestCase):
                                       "missing; there is nothing to create\n")
 
 
+class Simulate(unittest.TestCase):
+    """muster sim"""
+
+    def sim(self, *words, code=0):
+        done = subprocess.run([BINARY, "sim", *words], text=True, capture_output=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done
+
+    def test_options_that_would_do_nothing_are_refused_in_one_line(self):
+        for words, option in ((("--generate", "demo", "--gpus", "64"), "--gpus"),
+                              (("--generate", "demo", "--nodes", "nofile"), "--nodes"),
+                              (("some.trace", "--hours", "3"), "--hours"),
+                              (("some.trace", "--nodes", "nodes.csv"), "--nodes"),
+                              (("some.csv", "--gpus", "64"), "--gpus")):
+            done = self.sim("run", *words, code=2)
+            self.assertRegex(done.stderr, f"^muster sim run: {option} is for .*: drop it\n$")
+            self.assertEqual(done.stdout, "")
+
+    def test_a_report_that_cannot_be_written_is_said_before_the_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.sim("run", "--jobs", "5", "--report", f"{folder}/no/such/folder", code=2)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("cannot be written", done.stderr)
+
+    def test_the_first_line_names_the_seed_and_the_build(self):
+        first = self.sim("run", "--jobs", "5", "--seed", "7").stdout.splitlines()[0]
+        version = subprocess.run([BINARY, "--version"], text=True, capture_output=True, timeout=60,
+                                 check=True).stdout.strip()
+        self.assertTrue(first.endswith(f", seed 7, {version}"), first)
+
+    def test_lists_of_the_experiment_that_are_swapped_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            nodes, pods = f"{folder}/nodes.csv", f"{folder}/pods.csv"
+            with open(nodes, "w", encoding="utf-8") as file:
+                file.write("sn,cpu_milli,memory_mib,gpu,model\nn1,32000,65536,4,T4\n")
+            with open(pods, "w", encoding="utf-8") as file:
+                file.write("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1000,1024,1,500\n")
+            done = subprocess.run([BINARY, "sim", "fgd", "--nodes", pods, "--pods", nodes],
+                                  text=True, capture_output=True, timeout=60, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f"{pods}:1: this is a pod list", done.stderr)
+
+
 if __name__ == "__main__":
     BINARY = sys.argv.pop(1)
     unittest.main()
