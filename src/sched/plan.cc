@@ -42,8 +42,7 @@ class Planner {
   }
 
  private:
-  // ------------------------------------------------------------------------------------------ time
-  // passes
+  // -------------------------------------------------------------------------------- time passes
 
   void end_what_is_due() {
     if (policy_.rules.has(Rule::Deadline)) {
@@ -190,8 +189,7 @@ class Planner {
     sooner(recheck <= now_ ? now_ + seconds(1) : recheck);
   }
 
-  // ------------------------------------------------------------------------------------------ one
-  // line
+  // ---------------------------------------------------------------------------------- one line
 
   void consider(LineId id) {
     const JobSlot slot = agenda_.current(id);
@@ -258,8 +256,7 @@ class Planner {
     tell_rights();
   }
 
-  // ------------------------------------------------------------------------------------------
-  // start
+  // ---------------------------------------------------------------------------------- start
 
   bool try_start(LineId id, JobSlot slot, Why& why) {
     const Job& job = world_.job(slot);
@@ -412,8 +409,7 @@ class Planner {
     tell_rights();
   }
 
-  // ------------------------------------------------------------------------------------------
-  // reserve
+  // ---------------------------------------------------------------------------------- reserve
 
   void drop_reservation(JobSlot slot) {
     const ReservationId id = world_.job(slot).reservation;

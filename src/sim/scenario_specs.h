@@ -1,13 +1,16 @@
 // The nouns of the scenario language: how a line becomes a job, a node, a queue, a cluster.
 //
-//   submit ID queue=Q [pods=N min=N cpu=4 mem=8Gi gpu=8 | gpu=0.5 | gpumem=10Gi | shares=4]
-//   [type=A100,T4] [prio=60]
-//     [limit=1h after=5m deadline=2h needs=A,B held] [select:KEY=V need:KEY=Op:V|W
-//     prefer:WEIGHT=KEY:Op:V+KEY:Op:V fields=Op:NAME] [tolerate:KEY=V:EFFECT] [per-node=1]
+//   submit ID queue=Q [prio=60] [limit=1h after=5m deadline=2h needs=A,B held]
+//     [pods=N min=N cpu=4 mem=8Gi gpu=8 | gpu=0.5 | gpumem=10Gi | shares=4] [type=A100,T4]
+//     [select:KEY=V need:KEY=Op:V|W prefer:WEIGHT=KEY:Op:V+KEY:Op:V fields=Op:NAME]
+//     [tolerate:KEY=V:EFFECT] [per-node=1] [ext:NAME=2]
 //     [label:K=V near:KEY=K:V away:KEY=K:V spread:KEY=SKEW:K:V[:soft] ports=80,81 zones=a,b]
-//     [topology=KEY | topology-preferred=KEY] [pool=P pins=a,b not=c data=LABEL
-//     kinds=g/v1/Kind] [nonpreemptible min-run=10m on-loss=rerun] [retries=1 user=U name=N extra=Q2
-//     seq=7 ext:NAME=2] set NAME ... one more pod set of the job above, with the options of a pod
+//     [topology=KEY | topology-preferred=KEY] [pool=P pins=a,b not=c]
+//     [data=LABEL kinds=g/v1/Kind]
+//     [nonpreemptible min-run=10m on-loss=rerun] [retries=1 user=U name=N extra=Q2 seq=7]
+//
+//   set NAME ...
+//     one more pod set of the job above, with the options of a pod
 #pragma once
 
 #include "base/result.h"
