@@ -152,7 +152,8 @@ struct Fields<Scheduling> {
             between(0, 10'000));
     v.field("default_run_time", &Scheduling::default_run_time,
             "expected of a job without limit and history", at_least(1000));
-    v.field("evictions_per_round", &Scheduling::evictions_per_round, "jobs stopped in one round",
+    v.field("evictions_per_round", &Scheduling::evictions_per_round,
+            "jobs stopped in one round; the first gang of a round may take more",
             between(0, 100'000));
     v.field("start_retry_pause", &Scheduling::start_retry_pause,
             "before a gang that did not start is tried again");

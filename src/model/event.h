@@ -99,7 +99,7 @@ struct Reserved {
 struct ReservationDropped {
   std::string job;
 };
-enum class FailWhy { DependencyFailed, DeadlinePassed, RetriesExhausted };
+enum class FailWhy { DependencyFailed, DeadlinePassed, RetriesExhausted /* of old journals */ };
 struct GivenUp {
   std::string job;
   FailWhy why = FailWhy::DependencyFailed;

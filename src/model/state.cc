@@ -21,8 +21,7 @@ constexpr std::array edge_table = {
     Edge{Waiting, Held, "JobHeld", "held: it is not placed until it is released"},
     Edge{Waiting, Starting, "Placed", "a cluster and nodes were chosen for the whole gang"},
     Edge{Waiting, Cancelled, "JobCancelled", "cancelled while it waited"},
-    Edge{Waiting, Failed, "GivenUp",
-         "its deadline passed, a job it depends on failed, or its retries are used up"},
+    Edge{Waiting, Failed, "GivenUp", "its deadline passed or a job it depends on failed"},
 
     Edge{Starting, Running, "Started", "every pod of the gang runs"},
     Edge{Starting, Waiting, "StartFailed",

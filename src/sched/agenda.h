@@ -9,7 +9,7 @@
 // was tried in vain before may be tried again if that room could matter to it.
 //
 // The agenda is derived from World and can be dropped at any time: a fresh one tries every line and
-// comes to the same plan.
+// comes to the same plan, but for the choice among nodes that fit where prices are learned (fit.h).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // Which pods fit which nodes, remembered. Static demands (selector, affinity, taints, GPU type) are
-// judged once per pod shape and profile, the cost once per pod shape and class. A cache: it
-// can be dropped at any time without changing a decision.
+// judged once per pod shape and profile, the cost once per pod shape and class. A cache: it can be
+// dropped at any time without changing who fits where. With it goes what NodeChoice::Worth and Fgd
+// have learned of what is usually asked for (CostModel), which is made anew from the world only now
+// and then: a fresh one may choose other nodes among those that fit.
 #pragma once
 
 #include <array>

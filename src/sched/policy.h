@@ -36,7 +36,7 @@ struct Policy {
   Duration share_tick = minutes(1);  // how often remembered use is brought up to date in the order
   int reservation_depth = 16;
   Duration default_run_time = hours(24);  // of a job without limit and history
-  int evictions_per_round = 64;
+  int evictions_per_round = 64;  // but for the first gang of a round, which takes what it needs
   Duration start_retry_pause = seconds(10);
   std::uint64_t random_seed = 1;  // NodeChoice::Random only
   Rules rules;
