@@ -179,7 +179,7 @@ CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb
 }  // namespace
 
 void add_aw(CLI::App& app, const SharedHost& host) {
-  CLI::App* aw = add_command(app, "aw", "AppWrappers and labelled objects that are jobs");
+  CLI::App* aw = add_command(app, "aw", "AppWrappers that the server takes as jobs");
   aw->require_subcommand(1);
   add_verb(*aw, host, "list", "List them", list_wrappers, std::make_shared<Options>());
   for (const auto& [verb, help, body] :

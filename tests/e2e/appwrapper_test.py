@@ -586,7 +586,6 @@ class Successor(WithHub):
         self.create(components("after", job("after")))
         self.wait_phase("after", "Succeeded")
         self.assertEqual(self.names("jobs"), ["job.batch/after", "job.batch/kept"])
-        self.assertEqual(self.condition("kept", "DeletingResources"), ("False", "DeletionPaused"))
 
     def test_what_failed_is_kept_for_a_while_also_where_pods_run_unless_it_is_suspended(self):
         self.create(self.annotated("kept", job("bad", "false"), deployment("web"), retryLimit="0",

@@ -342,7 +342,7 @@ class Labelled(WithRay):
         self.assertIn("second is waiting", self.muster("explain", job))
         rows = self.muster("aw", "list", "--kind", "RayCluster").split("\n")[1:]
         self.assertRegex(rows[0], r" first +RayCluster +Running +default ")
-        self.assertRegex(rows[1], r" second +RayCluster +Waiting +default .*(cpu|CPU|fit)")
+        self.assertRegex(rows[1], r" second +RayCluster +Waiting +default +0/0 +\w")
         self.assertRegex(self.muster("aw", "show", "second"), r"kind +RayCluster\n")
         self.assertIn("second is waiting", self.muster("aw", "explain", "second"))
         self.wait_resting("second", self.spec_of("second"))
