@@ -80,7 +80,9 @@ bool take_spec_field(const Field& field, AttemptSpec& spec) {
   if (key == "attempt") return take_number(value, spec.attempt);
   if (key == "boot") return take(value, spec.boot);
   if (key == "working_dir") return take(value, spec.working_dir);
-  if (key == "cgroup") return take(value, spec.cgroup);
+  if (key == "cgroup") return take(value, spec.cgroup.unified);
+  if (key == "cgroup_cpu") return take(value, spec.cgroup.cpu);
+  if (key == "cgroup_memory") return take(value, spec.cgroup.memory);
   if (key == "grace_ms") return take_number(value, spec.grace.ms);
   if (key == "output_most") return take_number(value, spec.output_most);
   if (key == "descriptors") return take_number(value, spec.descriptors);
@@ -130,7 +132,8 @@ Result<Value> parse(std::string_view text, Take take_field) {
 std::string to_text(const AttemptSpec& spec) {
   FieldWriter writer;
   writer.add("job", spec.job).add("attempt", spec.attempt).add("boot", spec.boot);
-  writer.add("working_dir", spec.working_dir).add("cgroup", spec.cgroup);
+  writer.add("working_dir", spec.working_dir).add("cgroup", spec.cgroup.unified);
+  writer.add("cgroup_cpu", spec.cgroup.cpu).add("cgroup_memory", spec.cgroup.memory);
   writer.add("grace_ms", spec.grace.ms).add("output_most", spec.output_most);
   writer.add("descriptors", spec.descriptors);
   for (const model::CommandFile& file : spec.files)

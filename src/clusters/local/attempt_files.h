@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clusters/local/cgroup_base.h"
 #include "model/command.h"
 
 namespace muster::clusters {
@@ -35,7 +36,7 @@ struct AttemptSpec {
   std::uint32_t attempt = 0;
   std::string boot;         // of the machine: processes of another boot are no more
   std::string working_dir;  // empty: the pod's own
-  std::string cgroup;       // where the pods' cgroups are made; empty: nowhere
+  CgroupDirs cgroup;        // where the pods' cgroups are made
   Duration grace;
   std::int64_t output_most = 0;  // bytes kept of one pod's output
   std::int64_t descriptors = 0;  // soft limit of open files in pods; 0: that of the supervisor

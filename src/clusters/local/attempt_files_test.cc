@@ -35,7 +35,7 @@ TEST(Fields, WhatAWriterDoesNotWriteIsRefused) {
 }
 
 AttemptSpec full_spec() {
-  AttemptSpec spec{"job/1", 7, "boot", "/tmp", "/cgroup", seconds(3), 100, 1024, {}, {}};
+  AttemptSpec spec{"job/1", 7, "boot", "/tmp", {"/u", "/c", "/m"}, seconds(3), 100, 1024, {}, {}};
   spec.files = {{"a", "x\ny", true}, {"b", "", false}};
   spec.pods = {{"head", 0, {"sh", "-c", "a\nb"}, {{"A", "="}, {"B", ""}}, {1}, {2}},
                {"", 1, {"x"}, {}, {}, {}}};

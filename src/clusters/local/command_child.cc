@@ -69,13 +69,23 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return all;
 }
 
+/// Of version 1 the pod has only those that it needs.
+std::array<Fd, 3> open_lists(const CgroupDirs& cgroup) {
+  std::array<Fd, 3> lists;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const std::string& dir = *cgroup.all()[i];
+    if (!dir.empty()) lists[i] = Fd(::open((dir + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+  }
+  return lists;
+}
+
 /// All that the child needs.
 struct Plan {
   const char* program;
   const char* directory;
   std::vector<char*> argv, environment;
   std::array<rlimit, limited.size()> limits;
-  int cgroup;  // its list of processes; -1: none
+  std::array<Fd, 3> cgroups;  // their lists of processes
   int in, out, err;
   bool has_terminal;
   int report;
@@ -90,8 +100,10 @@ struct Plan {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // One that cannot be put into the cgroup runs all the same: the pod's end is watched, too.
-  if (plan.cgroup >= 0 && ::write(plan.cgroup, "0", 1) < 0) errno = 0;
+  // One that cannot be put into a cgroup runs all the same: the pod's end is watched, too.
+  for (const Fd& list : plan.cgroups) {
+    if (list.is_open() && ::write(list.get(), "0", 1) < 0) errno = 0;
+  }
   if (plan.has_terminal) fine = fine && ::ioctl(plan.in, TIOCSCTTY, 0) == 0;
   fine = fine && ::dup2(plan.in, 0) == 0 && ::dup2(plan.out, 1) == 1 && ::dup2(plan.err, 2) == 2;
   fine = fine && ::chdir(plan.directory) == 0;
@@ -110,15 +122,13 @@ Result<CommandChild> fork_command(const CommandSetup& setup) {
   if (!streams) return streams.error();
   auto report = make_pipe();
   if (!report) return report.error();
-  const std::string list = setup.cgroup + "/cgroup.procs";
-  const Fd cgroup(setup.cgroup.empty() ? -1 : ::open(list.c_str(), O_WRONLY | O_CLOEXEC));
   const int in = streams->child_in.get();
   Plan plan{.program = setup.program.c_str(),
             .directory = setup.directory.c_str(),
             .argv = pointers(setup.argv),
             .environment = pointers(setup.environment),
             .limits = {},
-            .cgroup = cgroup.get(),
+            .cgroups = open_lists(setup.cgroup),
             .in = in,
             .out = setup.has_terminal ? in : streams->child_out.get(),
             .err = setup.has_terminal ? in : streams->child_err.get(),

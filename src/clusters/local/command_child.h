@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "clusters/files.h"
+#include "clusters/local/cgroup_base.h"
 
 namespace muster::clusters {
 
@@ -17,8 +18,8 @@ struct CommandSetup {
   std::vector<std::string> environment;  // NAME=value
   std::string program;
   std::string directory;
-  std::string cgroup;  // its directory; empty: none
-  pid_t like = 0;      // the process whose limits it gets
+  CgroupDirs cgroup;
+  pid_t like = 0;  // the process whose limits it gets
   bool has_input = false;
   bool has_terminal = false;
 };

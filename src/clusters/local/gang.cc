@@ -129,9 +129,9 @@ Status Gang::prepare_pod(std::size_t rank, std::string_view peers) {
 }
 
 Status Gang::make_cgroup(std::size_t rank) {
-  if (spec_.cgroup.empty()) return Ok{};
+  if (spec_.cgroup == CgroupDirs{}) return Ok{};
   Pod& pod = pods_[rank];
-  auto cgroup = PodCgroup::make(cgroup_path(spec_.cgroup, spec_.job, spec_.attempt, rank),
+  auto cgroup = PodCgroup::make(cgroups_of_pod(spec_.cgroup, spec_.job, spec_.attempt, rank),
                                 pod.spec.cpu, pod.spec.memory);
   if (!cgroup) return cgroup.error();
   pod.cgroup = std::move(*cgroup);
@@ -253,20 +253,23 @@ bool Gang::reap() {
 void Gang::ended(Pod& pod, int status) {
   pod.alive = false;
   pod.cgroup.kill();
+  const std::string name = pod_name(pod.spec);
+  int code = WEXITSTATUS(status);
+  std::string reason = fmt::format("{} exited with code {}", name, code);
   if (WIFEXITED(status)) {
-    pod.state.exit_code = WEXITSTATUS(status);
-    if (pod.state.exit_code == 0) return;
-    stop({Outcome::Failed, pod.state.exit_code,
-          fmt::format("{} exited with code {}", pod_name(pod.spec), pod.state.exit_code)});
-    return;
+    pod.state.exit_code = code;
+    if (code == 0) return;
+  } else {
+    pod.state.signal = WTERMSIG(status);
+    code = 128 + pod.state.signal;
+    reason = fmt::format("{} was ended by signal {} ({})", name, pod.state.signal,
+                         ::strsignal(pod.state.signal));
   }
-  pod.state.signal = WTERMSIG(status);
-  std::string reason = fmt::format("{} was ended by signal {} ({})", pod_name(pod.spec),
-                                   pod.state.signal, ::strsignal(pod.state.signal));
+  // The kernel may have ended a child of the program, which then gave up by itself.
   if (pod.cgroup.ran_out_of_memory())
-    reason = fmt::format("{} used more than its {} bytes of memory", pod_name(pod.spec),
-                         pod.spec.memory.v);
-  stop({Outcome::Failed, 128 + pod.state.signal, std::move(reason)});
+    reason = fmt::format("{} ran out of memory: its limit is {}", name,
+                         model::quantity_text(pod.spec.memory.v, model::Scale::Whole));
+  stop({Outcome::Failed, code, std::move(reason)});
 }
 
 void Gang::kill_everything() {

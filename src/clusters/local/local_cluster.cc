@@ -41,9 +41,8 @@ bool clear_orphans(const std::string& dir, const AttemptSpec& spec) {
     ::kill(pid, SIGKILL);
     clean = false;
   }
-  if (spec.cgroup.empty()) return clean;
   for (std::size_t rank = 0; rank < spec.pods.size(); ++rank) {
-    PodCgroup group(cgroup_path(spec.cgroup, spec.job, spec.attempt, rank));
+    PodCgroup group(cgroups_of_pod(spec.cgroup, spec.job, spec.attempt, rank));
     group.kill();
     clean = clean && group.is_empty();
     if (clean) group.remove();
@@ -113,7 +112,7 @@ Status LocalCluster::prepare() {
 LocalCluster::~LocalCluster() {
   wishes_.end();
   if (thread_.joinable()) thread_.join();
-  if (!cgroup_.empty()) ::rmdir(cgroup_.c_str());  // stays as long as a pod is in it
+  remove_cgroup_base(cgroup_);
 }
 
 Result<std::shared_ptr<ports::PodCommandSession>> LocalCluster::run(

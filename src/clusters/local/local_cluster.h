@@ -148,7 +148,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   Ports ports_;
   const std::string attempts_dir_;
   const std::string boot_;
-  std::string cgroup_;
+  CgroupDirs cgroup_;
   Fd lock_, notices_;
   std::uint64_t directory_id_ = 0;
   bool is_other_boot_ = false;  // the machine was restarted since the last relist here

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include "clusters/local/pod_cgroup.h"
 #include "clusters/local/testing/site.h"
 
 namespace muster::clusters {
@@ -262,32 +261,6 @@ TEST(LocalCluster, OutputThatTheSinkRefusedIsHandedOverLaterOnce) {
   site.restart();
   site.logs.refuse(false);
   EXPECT_TRUE(eventually([&] { return site.out(one) == "one\ntwo\n"; }));
-}
-
-TEST(LocalCluster, WithoutCgroupsTheMemoryLimitIsAnRlimit) {
-  Site site(false);
-  model::Command command = Site::shell("python3 -c 'x = bytearray(300 << 20)' 2>&1; ulimit -v");
-  command.sets[0].memory = {200 << 20};
-  site.run(one, command);
-  EXPECT_TRUE(site.hear<model::Finished>(one).success);
-  EXPECT_THAT(site.out(one), HasSubstr("MemoryError"));
-  EXPECT_THAT(site.out(one), testing::EndsWith(fmt::format("{}\n", 200 << 10)));
-  EXPECT_EQ(read_state(site.dir(one))->pods[0].limits, "cpu: none asked; memory: rlimit");
-}
-
-TEST(LocalCluster, WithCgroupsCpuAndMemoryAreLimitedByTheKernel) {
-  Site site;
-  model::Command command = Site::shell("exec sleep 1000");
-  command.sets[0].cpu = {500};
-  command.sets[0].memory = {200 << 20};
-  site.run(one, command);
-  site.hear<model::Started>(one);
-  const std::string limits = read_state(site.dir(one))->pods[0].limits;
-  if (limits != "cpu: cgroup; memory: cgroup")
-    GTEST_SKIP() << "NOT TESTED: this machine hands down no controllers: " << limits;
-  const std::string group = cgroup_path(read_spec(site.dir(one))->cgroup, "a", 1, 0);
-  EXPECT_THAT(lines_of(group + "/cpu.max"), ElementsAre("50000 100000"));
-  EXPECT_THAT(lines_of(group + "/memory.max"), ElementsAre(std::to_string(200 << 20)));
 }
 
 // ---- stopping

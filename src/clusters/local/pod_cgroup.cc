@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "clusters/files.h"
@@ -19,64 +22,16 @@ namespace {
 
 constexpr std::int64_t period_us = 100'000;
 constexpr std::int64_t quota_least_us = 1'000;  // the kernel takes no less
-constexpr const char* server_leaf = "muster-server";
 
-/// A write to a file of the kernel; false if it refuses.
-bool tell(const std::string& path, std::string_view text) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd.is_open() &&
-         ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
-
-/// Where the unified hierarchy is mounted; empty if it is not.
-std::string unified_mount() {
-  const auto mounts = read_file("/proc/self/mounts");
-  if (!mounts) return "";
-  for (const std::string_view line : split(*mounts, '\n')) {
+/// What the kernel counted in a file of "KEY NUMBER" lines: more than nothing.
+bool has_counted(const std::string& path, std::string_view key) {
+  const auto text = read_file(path);
+  if (!text) return false;
+  for (const std::string_view line : split(*text, '\n')) {
     const auto words = split_words(line);
-    if (words.size() > 2 && words[2] == "cgroup2") return std::string(words[1]);
+    if (words.size() == 2 && words[0] == key) return words[1] != "0";
   }
-  return "";
-}
-
-/// The path of our own cgroup in it, "" for the root.
-std::string own_path() {
-  const auto groups = read_file("/proc/self/cgroup");
-  if (!groups) return "";
-  for (const std::string_view line : split(*groups, '\n')) {
-    if (line.starts_with("0::/")) return std::string(line.substr(line == "0::/" ? 4 : 3));
-  }
-  return "";
-}
-
-/// The cgroups below get cpu and memory limits of their own; false if not both do.
-bool hand_down(const std::string& group) {
-  bool all = true;
-  for (const char* controller : {"+cpu", "+memory"})
-    all &= tell(group + "/cgroup.subtree_control", controller);
-  return all;
-}
-
-/// It has the controllers, and they are held back by nobody but us: a cgroup with processes hands
-/// nothing down.
-bool is_alone_in(const std::string& group) {
-  const auto controllers = read_file(group + "/cgroup.controllers");
-  const auto processes = read_file(group + "/cgroup.procs");
-  if (!controllers || !processes) return false;
-  const auto words = split_words(*controllers);
-  const bool has_some = std::find(words.begin(), words.end(), "cpu") != words.end() ||
-                        std::find(words.begin(), words.end(), "memory") != words.end();
-  return has_some && split_words(*processes).size() == 1 &&
-         split_words(*processes)[0] == std::to_string(::getpid());
-}
-
-/// This process moves into a leaf, and back if that does not help.
-void make_room(const std::string& group) {
-  const std::string leaf = fmt::format("{}/{}", group, server_leaf);
-  if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return;
-  if (tell(leaf + "/cgroup.procs", "0") && hand_down(group)) return;
-  tell(group + "/cgroup.procs", "0");
-  ::rmdir(leaf.c_str());
+  return false;
 }
 
 #if defined(__x86_64__)
@@ -111,79 +66,130 @@ pid_t clone_borrowing(clone_args args, int (*child)(const void*), const void* of
 pid_t clone_borrowing(const clone_args&, int (*)(const void*), const void*) { return -1; }
 #endif
 
-}  // namespace
-
-std::string make_cgroup_base(const std::string& name) {
-  const std::string mount = unified_mount();
-  if (mount.empty()) return "";
-  std::string own = mount + own_path();
-  const std::string leaf = fmt::format("/{}", server_leaf);
-  if (own.ends_with(leaf)) own.erase(own.size() - leaf.size());  // somebody put us there
-  const std::string base = own + "/muster-" + file_name(name);
-  if (::mkdir(base.c_str(), 0755) != 0 && errno != EEXIST) return "";
-  if (::access((base + "/cgroup.kill").c_str(), W_OK) != 0) return "";  // before Linux 5.14
-  if (!hand_down(own) && is_alone_in(own)) make_room(own);
-  hand_down(base);
-  return base;
+/// None if there is no such cgroup.
+std::vector<pid_t> processes_in(const std::string& dir) {
+  std::vector<pid_t> pids;
+  if (dir.empty()) return pids;
+  const auto list = read_file(dir + "/cgroup.procs");
+  if (!list) return pids;
+  for (const std::string_view word : split_words(*list)) {
+    pid_t pid = 0;  // stays so for one that is not to be seen here
+    std::from_chars(word.data(), word.data() + word.size(), pid);
+    if (pid > 0) pids.push_back(pid);
+  }
+  return pids;
 }
 
-Result<PodCgroup> PodCgroup::make(std::string dir, model::MilliCpu cpu, model::Bytes memory) {
-  if (::mkdir(dir.c_str(), 0755) != 0) return io_error("make", dir);
-  PodCgroup group(std::move(dir));
-  const std::int64_t quota = std::max(cpu.v * period_us / 1000, quota_least_us);
-  group.limits_cpu_ =
-      cpu.v > 0 && tell(group.dir_ + "/cpu.max", fmt::format("{} {}", quota, period_us));
-  group.limits_memory_ = memory.v > 0 && tell(group.dir_ + "/memory.max", std::to_string(memory.v));
-  if (group.limits_memory_) tell(group.dir_ + "/memory.swap.max", "0");
+/// A process is born into the unified cgroup, but moves into those of version 1 by itself.
+struct Entering {
+  std::array<Fd, 2> lists;  // of processes
+  int (*child)(const void*) = nullptr;
+  const void* of = nullptr;
+};
+
+int enter(const void* of) {
+  const auto& entering = *static_cast<const Entering*>(of);
+  for (const Fd& list : entering.lists) {
+    if (list.is_open() && ::write(list.get(), "0", 1) != 1) return 127;
+  }
+  return entering.child(entering.of);
+}
+
+}  // namespace
+
+Result<PodCgroup> PodCgroup::make(CgroupDirs dirs, model::MilliCpu cpu, model::Bytes memory) {
+  // Moving there takes time, up to milliseconds: not without need.
+  if (cpu.v == 0) dirs.cpu.clear();
+  if (memory.v == 0) dirs.memory.clear();
+  for (const std::string* dir : dirs.all()) {
+    if (dir->empty() || ::mkdir(dir->c_str(), 0755) == 0) continue;
+    if (errno == EEXIST && *dir == dirs.cpu) continue;  // mounted together with the memory
+    const Error error = io_error("make", *dir);
+    PodCgroup(dirs).remove();
+    return error;
+  }
+  PodCgroup group(std::move(dirs));
+  if (cpu.v > 0) group.limits_cpu_ = group.limit_cpu(cpu);
+  if (memory.v > 0) group.limits_memory_ = group.limit_memory(memory);
   return group;
+}
+
+bool PodCgroup::limit_cpu(model::MilliCpu cpu) const {
+  const std::int64_t quota = std::max(cpu.v * period_us / 1000, quota_least_us);
+  if (dirs_.cpu.empty() && dirs_.unified.empty()) return false;
+  if (dirs_.cpu.empty())
+    return tell_kernel(dirs_.unified + "/cpu.max", fmt::format("{} {}", quota, period_us));
+  return tell_kernel(dirs_.cpu + "/cpu.cfs_period_us", std::to_string(period_us)) &&
+         tell_kernel(dirs_.cpu + "/cpu.cfs_quota_us", std::to_string(quota));
+}
+
+/// Swap, where there is some, is no way around it. With `oom.group` the kernel ends the pod, not
+/// one process that the others may wait for; version 1 cannot do that.
+bool PodCgroup::limit_memory(model::Bytes memory) const {
+  if (dirs_.memory.empty() && dirs_.unified.empty()) return false;
+  const std::string bytes = std::to_string(memory.v);
+  if (dirs_.memory.empty()) {
+    if (!tell_kernel(dirs_.unified + "/memory.max", bytes)) return false;
+    tell_kernel(dirs_.unified + "/memory.swap.max", "0");
+    tell_kernel(dirs_.unified + "/memory.oom.group", "1");
+    return true;
+  }
+  if (!tell_kernel(dirs_.memory + "/memory.limit_in_bytes", bytes)) return false;
+  tell_kernel(dirs_.memory + "/memory.memsw.limit_in_bytes", bytes);
+  return true;
 }
 
 pid_t PodCgroup::fork_into(int (*child)(const void*), const void* of, Memory memory) const {
   clone_args args{};
   args.exit_signal = SIGCHLD;
   Fd dir;
-  if (exists()) {
-    dir = Fd(::open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dirs_.unified.empty()) {
+    dir = Fd(::open(dirs_.unified.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!dir.is_open()) return -1;
     args.flags = CLONE_INTO_CGROUP;
     args.cgroup = static_cast<std::uint64_t>(dir.get());
   }
+  Entering entering{{}, child, of};
+  std::size_t at = 0;
+  for (const std::string* older : {&dirs_.cpu, &dirs_.memory}) {
+    if (older->empty()) continue;
+    Fd& list = entering.lists[at++];
+    list = Fd(::open((*older + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!list.is_open()) return -1;
+  }
   pid_t pid = -1;
-  if (memory == Memory::Borrowed) pid = clone_borrowing(args, child, of);
+  if (memory == Memory::Borrowed) pid = clone_borrowing(args, enter, &entering);
   if (pid > 0) return pid;
   // A copy does as well. clone3 is not everywhere: without a cgroup there is no need for it.
-  pid = exists() ? static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args)) : ::fork();
-  if (pid == 0) ::_exit(child(of));
+  pid = dir.is_open() ? static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args)) : ::fork();
+  if (pid == 0) ::_exit(enter(&entering));
   return pid;
 }
 
 void PodCgroup::kill() const {
-  if (exists()) tell(dir_ + "/cgroup.kill", "1");
+  if (!dirs_.unified.empty() && tell_kernel(dirs_.unified + "/cgroup.kill", "1")) return;
+  for (const std::string* dir : {&dirs_.cpu, &dirs_.memory}) {
+    for (const pid_t pid : processes_in(*dir)) ::kill(pid, SIGKILL);
+  }
 }
 
 bool PodCgroup::is_empty() const {
-  const auto processes = read_file(dir_ + "/cgroup.procs");
-  return !processes || processes->empty();
+  const auto all = dirs_.all();
+  return std::all_of(all.begin(), all.end(),
+                     [](const std::string* dir) { return processes_in(*dir).empty(); });
 }
 
 bool PodCgroup::ran_out_of_memory() const {
-  const auto events = exists() ? read_file(dir_ + "/memory.events") : Result<std::string>("");
-  if (!events) return false;
-  for (const std::string_view line : split(*events, '\n')) {
-    const auto words = split_words(line);
-    if (words.size() == 2 && words[0] == "oom_kill") return words[1] != "0";
-  }
-  return false;
+  if (!limits_memory_) return false;
+  return dirs_.memory.empty() ? has_counted(dirs_.unified + "/memory.events", "oom_kill")
+                              : has_counted(dirs_.memory + "/memory.oom_control", "oom_kill");
 }
 
 void PodCgroup::remove() {
-  if (exists()) ::rmdir(dir_.c_str());
-  dir_.clear();
-}
-
-std::string cgroup_path(const std::string& base, const std::string& job, std::uint32_t attempt,
-                        std::size_t rank) {
-  return fmt::format("{}/{}.{}.{}", base, file_name(job), attempt, rank);
+  for (const std::string* dir : dirs_.all()) {
+    if (!dir->empty()) ::rmdir(dir->c_str());
+  }
+  dirs_ = {};
 }
 
 }  // namespace muster::clusters

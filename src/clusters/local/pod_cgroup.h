@@ -1,23 +1,17 @@
-// A cgroup (version 2) of each pod where the machine lets us make one: everything the pod starts
-// stays in it, so that all of it is found and ended, and cpu and memory are limited where the
-// controllers are ours to use.
+// The cgroups of a pod where the machine lets us make them: everything the pod starts stays in
+// them, so that all of it is found and ended, and cpu and memory are limited where the controllers
+// are ours to use.
 #pragma once
 
 #include <sys/types.h>
 
-#include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "clusters/local/cgroup_base.h"
 #include "model/amount.h"
 
 namespace muster::clusters {
-
-/// A directory under our own cgroup in which cgroups of pods can be made, with the cpu and memory
-/// controllers handed down as far as that is allowed; empty where cgroups cannot be written. A
-/// process that is alone in a cgroup of its own (a service) moves into a leaf of it,
-/// `muster-server`: a cgroup with processes in it limits nothing below. Started in such a leaf it
-/// makes the directory beside it.
-std::string make_cgroup_base(const std::string& name);
 
 /// Of a child: a copy, or the parent's own, which then waits until the child runs another program
 /// or ends. The child may change nothing of it but its stack.
@@ -26,11 +20,11 @@ enum class Memory { Copied, Borrowed };
 class PodCgroup {
  public:
   PodCgroup() = default;  // none
-  /// Finds one that is there, without limits.
-  explicit PodCgroup(std::string dir) : dir_(std::move(dir)) {}
-  static Result<PodCgroup> make(std::string dir, model::MilliCpu cpu, model::Bytes memory);
+  /// Finds those that are there, without limits.
+  explicit PodCgroup(CgroupDirs dirs) : dirs_(std::move(dirs)) {}
+  /// In version 1 only those of which the pod has a limit.
+  static Result<PodCgroup> make(CgroupDirs dirs, model::MilliCpu cpu, model::Bytes memory);
 
-  bool exists() const { return !dir_.empty(); }
   bool limits_cpu() const { return limits_cpu_; }
   bool limits_memory() const { return limits_memory_; }
   /// Makes a child that is in it from its first moment; moving a process later costs milliseconds.
@@ -45,13 +39,12 @@ class PodCgroup {
   void remove();
 
  private:
-  std::string dir_;
+  bool limit_cpu(model::MilliCpu cpu) const;
+  bool limit_memory(model::Bytes memory) const;
+
+  CgroupDirs dirs_;
   bool limits_cpu_ = false;
   bool limits_memory_ = false;
 };
-
-/// The directory of a pod's cgroup under the base.
-std::string cgroup_path(const std::string& base, const std::string& job, std::uint32_t attempt,
-                        std::size_t rank);
 
 }  // namespace muster::clusters

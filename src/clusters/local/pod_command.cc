@@ -17,7 +17,6 @@
 
 #include "base/text.h"
 #include "clusters/local/command_child.h"
-#include "clusters/local/pod_cgroup.h"
 #include "clusters/local/pod_process.h"
 #include "clusters/local/processes.h"
 
@@ -63,8 +62,7 @@ Result<PodSeen> see_pod(const std::string& dir, const ports::PodCommand& command
   if (!runs || seen.setup.environment.empty()) return does_not_run("it has ended");
   seen.setup.argv = command.words;
   seen.setup.directory = spec->working_dir.empty() ? pod_dir(dir, command.pod) : spec->working_dir;
-  if (!spec->cgroup.empty())
-    seen.setup.cgroup = cgroup_path(spec->cgroup, spec->job, spec->attempt, command.pod);
+  seen.setup.cgroup = cgroups_of_pod(spec->cgroup, spec->job, spec->attempt, command.pod);
   seen.setup.like = seen.pid;
   seen.setup.has_input = command.has_input;
   seen.setup.has_terminal = command.has_terminal;

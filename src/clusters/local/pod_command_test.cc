@@ -80,6 +80,24 @@ TEST(PodCommand, RunsInThePodsDirectoryAndEnvironmentAndEndsWithItsCode) {
   EXPECT_EQ(heard.errors, "wrong\n");
 }
 
+TEST(PodCommand, IsInEveryCgroupOfItsPod) {
+  Site site;
+  model::Command command = Site::shell("sleep 1000");
+  command.sets[0].cpu = {4000};
+  command.sets[0].memory = {1 << 30};
+  site.run(one, command);
+  site.hear<model::Started>(one);
+  const auto lines = [&](const std::string& process) {
+    return lines_of(fmt::format("/proc/{}/cgroup", process));
+  };
+  const auto of_pod = lines(std::to_string(read_state(site.dir(one))->pods[0].pid));
+  Heard heard;
+  const auto session = site.cluster->run(shell("cat /proc/self/cgroup"), heard.callbacks());
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(heard.code(), 0);
+  for (const std::string& line : of_pod) EXPECT_THAT(heard.out, HasSubstr(line + "\n"));
+}
+
 TEST(PodCommand, ReadsItsInputToTheEnd) {
   RunningJob job;
   Heard heard;
