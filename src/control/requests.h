@@ -4,7 +4,8 @@
 // that is durable, before anything is planned. Whoever puts is told at once when there is no room,
 // or while the store refuses: then nothing is kept of the request.
 //
-// Thread contract: put, close, set_store_ok and the numbers from any thread; take from the loop's.
+// Thread contract: put, close, set_store_refusal and the numbers from any thread; take from the
+// loop's.
 // `ask` and `done` are called on the loop's thread and must not wait.
 #pragma once
 
@@ -57,7 +58,7 @@ class Requests {
     {
       const std::lock_guard lock(mutex_);
       if (closed_) return Put::Closed;
-      if (!store_ok_) return Put::StoreRefuses;
+      if (store_refusal_) return Put::StoreRefuses;
       if (weight_ + weight > capacity_ && weight_ > 0) return Put::Full;
       weight_ += weight;
       requests_.emplace_back(std::move(request), weight);
@@ -84,14 +85,14 @@ class Requests {
     const std::lock_guard lock(mutex_);
     return requests_.size();
   }
-  /// While false, put refuses.
-  void set_store_ok(bool ok) {
+  /// While there is one, put refuses; it is what to answer then.
+  void set_store_refusal(std::optional<Error> refusal) {
     const std::lock_guard lock(mutex_);
-    store_ok_ = ok;
+    store_refusal_ = std::move(refusal);
   }
-  bool store_ok() const {
+  std::optional<Error> store_refusal() const {
     const std::lock_guard lock(mutex_);
-    return store_ok_;
+    return store_refusal_;
   }
   void close() {
     const std::lock_guard lock(mutex_);
@@ -105,7 +106,7 @@ class Requests {
   mutable std::mutex mutex_;
   std::deque<std::pair<Request, std::size_t>> requests_;
   std::size_t weight_ = 0;
-  bool store_ok_ = true;
+  std::optional<Error> store_refusal_;
   bool closed_ = false;
   std::function<void()> on_put_;
 };

@@ -123,9 +123,9 @@ TEST_F(RequestsTest, WhoIsGivenUpIsToldAndWhatClustersSaidStays) {
 }
 
 TEST_F(RequestsTest, WhileTheStoreRefusesNothingIsTaken) {
-  requests.set_store_ok(false);
+  requests.set_store_refusal(Error{Fault::Unavailable, "no disk"});
   EXPECT_EQ(submit("a"), Requests::Put::StoreRefuses);
-  requests.set_store_ok(true);
+  requests.set_store_refusal(std::nullopt);
   EXPECT_EQ(submit("a"), Requests::Put::Taken);
   requests.close();
   EXPECT_EQ(submit("b"), Requests::Put::Closed);

@@ -165,7 +165,7 @@ std::optional<Duration> Runner::probe(Time now) {
     return refused(written.error(), now);
   }
   refused_since_.reset();
-  requests_.set_store_ok(true);
+  requests_.set_store_refusal(std::nullopt);
   options_.say("the store takes writes again");
   return std::nullopt;
 }
@@ -202,8 +202,8 @@ Duration Runner::refused(const Error& why, Time now) {
   }
   const Duration since = now - *refused_since_;
   if (since < options_.refused_requests && loop_->has_refused_requests()) return milliseconds(50);
-  requests_.set_store_ok(false);
   const Error answer{Fault::Unavailable, "the store takes no writes: " + why.message};
+  requests_.set_store_refusal(answer);
   loop_->give_up_requests(answer);
   for (const Request& request : requests_.take(SIZE_MAX)) request.done(answer);
   // Reads and events wake it earlier; a store that is down shall not be asked all the time.

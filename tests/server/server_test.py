@@ -14,7 +14,6 @@ import time
 import unittest
 
 from muster_server import Server
-from postgres import Postgres
 
 BINARY = ""
 HERE = "clusters:\n- {name: here, type: local, slots: 4, cpu: 64, memory: 64Gi}\n"
@@ -498,29 +497,6 @@ class OwnServer(unittest.TestCase):
         server.wait("the others are gone", lambda: "other-0" in names())
         self.assertEqual(server.job(first)["state"], "Running", "what runs goes on")
 
-    def test_a_full_disk_stops_acceptance_and_heals(self):
-        def limits():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-        server = self.begin(preexec=limits)
-        kept = server.submit("true", held=True)
-        size = os.path.getsize(os.path.join(server.folder, "data", "muster.db-wal"))
-        big = resource.RLIM_INFINITY
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, big))
-        end = time.monotonic() + 30
-        status = 0
-        while status != 503:
-            self.assertLess(time.monotonic(), end, "no 503 on a full disk")
-            status, answer, headers = server.api("POST", "/jobs",
-                                                 {"command": "true", "held": True})
-        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
-        self.assertEqual(answer["error"]["code"], "unavailable")
-        self.assertEqual(server.job(kept)["state"], "Held", "reads go on")
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (big, big))
-        while server.api("POST", "/jobs", {"command": "true", "held": True})[0] != 201:
-            self.assertLess(time.monotonic(), end + 30, server.log())
-            time.sleep(0.05)
-
     def test_jobs_that_wait_in_whatever_way_count_against_the_limit(self):
         server = self.begin("limits: {waiting_jobs: 3}\n" + QUEUES)
         key = {"Idempotency-Key": "once"}
@@ -566,29 +542,6 @@ class OwnServer(unittest.TestCase):
             listed += [row["id"] for row in page["jobs"]]
             cursor = page["next"]
         self.assertEqual(sorted(listed), sorted(taken), "taken, and nothing else")
-
-
-@unittest.skipIf(Postgres.missing(), Postgres.missing())
-class LostDatabase(unittest.TestCase):
-    def test_a_lost_database_stops_acceptance_and_heals(self):
-        postgres = Postgres()
-        self.addCleanup(postgres.close)
-        server = Server(BINARY, f'store: {{postgres: "{postgres.url}"}}\n' + HERE + QUEUES)
-        self.addCleanup(server.close)
-        server.start()
-        kept = server.submit("true", held=True)
-        job = {"command": "true", "held": True}
-        postgres.stop()
-        end = time.monotonic() + 60
-        while server.api("POST", "/jobs", job)[0] != 503:
-            self.assertLess(time.monotonic(), end, "no 503 without a database")
-        self.assertEqual(server.get("/healthz")[0], 200)
-        postgres.start()
-        while server.api("POST", "/jobs", job)[0] != 201:
-            self.assertLess(time.monotonic(), end, server.log())
-            time.sleep(0.1)
-        self.assertEqual(server.job(kept)["state"], "Held")
-        self.assertEqual(server.get("/readyz")[0], 200)
 
 
 if __name__ == "__main__":

@@ -465,10 +465,11 @@ TEST_F(AdminRoutes, WhatTheRunningServerMayNotTakeOverDoesNotReachTheBooks) {
 }
 
 TEST_F(AdminRoutes, WhileTheStoreRefusesChangesAreToldToComeAgain) {
-  requests.set_store_ok(false);
+  requests.set_store_refusal(Error{Fault::Unavailable, "the disk is full"});
   const auto answer = post("/clusters/a/cordon");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.headers.get("Retry-After"), "1");
+  EXPECT_NE(answer.text.find("the disk is full"), std::string::npos) << answer.text;
   EXPECT_EQ(cluster().admission, model::Admission::Open);
   requests.close();
   EXPECT_EQ(post("/clusters/a/cordon").status, 503);

@@ -68,10 +68,11 @@ void change(control::Requests& requests, const CallPtr& call,
     case control::Requests::Put::Full:
       call->responder.send(fail(call->request, too_busy()));
       return;
-    case control::Requests::Put::StoreRefuses:
-      call->responder.send(
-          fail(call->request, unavailable("the store takes nothing at the moment; try again")));
+    case control::Requests::Put::StoreRefuses: {
+      const Error healed{Fault::Unavailable, "the store takes writes again: try again"};
+      call->answer(requests.store_refusal().value_or(healed));
       return;
+    }
     case control::Requests::Put::Closed:
       call->responder.send(fail(call->request, unavailable("the server is stopping")));
       return;

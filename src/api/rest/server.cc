@@ -86,7 +86,7 @@ void answer_info(Backend& backend, const CallPtr& call) {
 
 net::Response ready(const Backend& backend) {
   std::optional<std::string> waits = backend.not_ready();
-  if (!waits && !backend.runner.requests().store_ok()) waits = "the store takes no writes";
+  if (!waits && backend.runner.requests().store_refusal()) waits = "the store takes no writes";
   net::Response response = net::json_response(
       waits ? 503 : 200,
       json::serialize(json::object{{"ready", !waits}, {"text", waits.value_or("ready")}}));

@@ -253,9 +253,8 @@ void Submitter::run() {
 
 /// False if payloads would have to be synced and that must not be: then nothing was done.
 bool Submitter::hand_over_all(std::vector<Waiting>& batch, MaySync may_sync) {
-  if (!requests_.store_ok()) {
-    const Error refused{Fault::Unavailable, "the store takes no writes: try again later"};
-    for (const Waiting& waiting : batch) waiting.done({refused});
+  if (const std::optional<Error> refused = requests_.store_refusal()) {
+    for (const Waiting& waiting : batch) waiting.done({*refused});
     return true;
   }
   if (!write_payloads(batch, may_sync)) return false;
