@@ -31,6 +31,7 @@ void add_commands(CLI::App& app, Host host) {
   add_context(app, shared);
   add_completion(app, shared);
   add_complete_names(app, shared);
+  add_help(app, shared);
 }
 
 }  // namespace muster::cli

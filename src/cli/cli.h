@@ -32,6 +32,7 @@ void add_config_reload(CLI::App& app, const SharedHost& host);
 void add_audit(CLI::App& app, const SharedHost& host);
 void add_context(CLI::App& app, const SharedHost& host);
 void add_completion(CLI::App& app, const SharedHost& host);
+void add_help(CLI::App& app, const SharedHost& host);
 void add_complete_names(CLI::App& app, const SharedHost& host);
 
 }  // namespace muster::cli

@@ -134,7 +134,7 @@ void add_events(CLI::App& app, const SharedHost& host) {
   add_option(*command, "JOB", options->job, "id, the beginning of one, or a name (the newest)");
   add_flag(*command, "-f,--follow", options->follow, "go on with what comes");
   add_option(*command, "--from", options->from, "from this sequence number on")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000'000}));
   add_option(*command, "--kind", options->kinds, "only of these kinds: placed, finished, note, ...")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -70,8 +70,7 @@ Result<std::string> read_file(const std::string& path) {
   }
   std::ifstream in(path, std::ios::binary);
   if (in) text << in.rdbuf();
-  if (!in)
-    return Error{Fault::NotFound, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
+  if (!in) return invalid(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   return text.str();
 }
 

@@ -57,6 +57,19 @@ std::string suggestion(const CLI::App& place) {
   return "";
 }
 
+/// "Value x not in range 1 to 9" says less well what "x is outside 1 to 9" does, as the server.
+std::string message_of(const CLI::ParseError& error) {
+  constexpr std::string_view value = ": Value ";
+  constexpr std::string_view range = " not in range ";
+  std::string text = one_line(error.what());
+  const std::size_t begin = text.find(value);
+  const std::size_t middle = text.rfind(range);
+  if (begin == std::string::npos || middle == std::string::npos || middle < begin) return text;
+  text.replace(middle, range.size(), " is outside ");
+  text.replace(begin, value.size(), ": ");
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> shielded(std::vector<std::string> words) {
@@ -84,7 +97,12 @@ int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) 
     place = place->get_subcommands().front();
     path += " " + place->get_name();
   }
-  std::string message = one_line(error.what());
+  if (place->get_require_subcommand_min() > 0 && place->remaining().empty() &&
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    host.err(app.help());  // of the place: nothing was wrong but that there is more to say
+    return exit_wrong;
+  }
+  std::string message = message_of(error);
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (const std::string command = unknown_command(*place); !command.empty())
     message = fmt::format("there is no command {}", one_line(command));

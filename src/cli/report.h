@@ -17,7 +17,7 @@ constexpr char shield = '\x01';
 std::vector<std::string> shielded(std::vector<std::string> words);
 
 /// The exit code. Help that was asked for is written out; a wrong command line becomes one line
-/// that says where to look, and 2.
+/// that says where to look, and 2. One that stops at a noun gets help about it on the error stream.
 int report(const CLI::App& app, const CLI::ParseError& error, const Host& host);
 
 }  // namespace muster::cli
