@@ -129,11 +129,23 @@ class EveryOperation(unittest.TestCase):
         for path in ("/healthz", "/readyz", "/metrics"):
             self.assertEqual(self.server.get(path)[0], 200)
 
+    def check_metrics(self):
+        """Their help texts are those of docs/server.md."""
+        with open(os.path.join(os.path.dirname(__file__), "../../docs/server.md")) as file:
+            told = set(file.read().split("\n"))
+        rows = [line.removeprefix("# HELP ").split(" ", 1)
+                for line in self.server.get("/metrics")[1].split("\n")
+                if line.startswith("# HELP ")]
+        self.assertGreater(len(rows), 20)
+        for name, text in rows:
+            self.assertIn(f"| `{name}` | {text} |", told)
+
     def test_is_answered_as_the_document_says(self):
         self.ask_about_jobs()
         self.ask_about_queues()
         self.ask_about_clusters()
         self.ask_about_the_server()
+        self.check_metrics()
         self.assertEqual(set(CONTRACT.unseen()), set(ELSEWHERE))
 
 
