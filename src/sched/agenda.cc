@@ -449,6 +449,12 @@ void Agenda::retry(World& world, LineId id) {
   offer(world, queue, bound_of(world, queue));
 }
 
+void Agenda::retry_all(World& world) {
+  for (const QueueId queue : world.quota.by_name()) {
+    for (const LineRank& rank : world.lines_of(queue)) retry(world, rank.line);
+  }
+}
+
 bool Agenda::has_next(const World& world, LineId id) const {
   const Job& job = world.job(lines_[id.index()].current);
   const auto& jobs = world.line(id).jobs;

@@ -80,6 +80,10 @@ class Agenda {
   void watches_others(LineId line) { list(line, relational_); }
   /// To be tried (again) in this plan: it has lost its reservation, or its first job is given up.
   void retry(World& world, LineId line);
+  /// All lines: pods that kept any others away do so no more.
+  void retry_all(World& world);
+  /// Where others will be is not settled as it was: those who look at them are tried again.
+  void looks_at_others_again() { placed_since_ = true; }
 
   /// Somebody may stand lower than the first job of this line: worth a search for victims.
   bool may_evict(const World& world, LineId line) const {

@@ -202,9 +202,14 @@ class Fleet {
   bool take_repeller_left() { return std::exchange(repeller_left_, false); }
   /// Nodes that gained room since last asked, for waking waiting lines.
   std::vector<NodeId>& gained() { return gained_; }
-  /// Pods now placed that keep others away (anti-affinity): while there are any, every pod is
-  /// checked against them.
+  /// Pods now placed that keep others away (anti-affinity), and gangs with a promise that do: while
+  /// there are any, every pod is checked against them.
   int repelling_pods() const { return repelling_pods_; }
+  /// A gang that keeps others away was promised nodes, or is not any more.
+  void count_promised(int change) {
+    repelling_pods_ += change;
+    repeller_left_ = repeller_left_ || (change < 0 && log_gains_);
+  }
   /// No node that is reserved for a job has become unusable.
   bool all_reserved_usable() const { return reserved_ == reserved_usable_; }
   void log_gains(bool on) { log_gains_ = on; }

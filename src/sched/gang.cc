@@ -164,7 +164,7 @@ bool Placer::place_set(const Ask& ask, int count, std::vector<PodOn>& out,
 bool Placer::place_related(const Ask& ask, int count, std::vector<PodOn>& out) {
   const PodShapeId pod = ask.venue.pods[ask.set];
   const PodShapeRec& rec = world_.shapes.pod(pod);
-  Relations relations(world_, policy_, ask.venue.cluster, pod);
+  Relations relations(world_, policy_, ask.venue.cluster, pod, ask.asker);
   for (int n = 0; n < count; ++n) {
     NodeId best = NodeId::none();
     std::int64_t best_cost = 0;

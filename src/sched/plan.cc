@@ -422,6 +422,9 @@ class Planner {
 
   void unreserve(ReservationId id) {
     const Reservation& r = world_.reservation(id);
+    promise_ended_ = promise_ended_ || r.preempting;
+    others_kept_away_ =
+        others_kept_away_ || (r.preempting && world_.shapes[world_.job(r.job).shape].keeps_away);
     opened_.insert(opened_.end(), r.nodes.begin(), r.nodes.end());
     const Job& job = world_.job(r.job);
     freed_.push_back(job.queue);
@@ -436,6 +439,8 @@ class Planner {
     rights_changed_ = false;
     agenda_.rights_changed(world_, evictions_left_ > 0, opened_, freed_);
     for (const JobSlot slot : lost_) agenda_.retry(world_, world_.job(slot).line);
+    if (std::exchange(promise_ended_, false)) agenda_.looks_at_others_again();
+    if (std::exchange(others_kept_away_, false)) agenda_.retry_all(world_);
     if (!opened_.empty()) no_nodes_.clear();
     opened_.clear();
     freed_.clear();
@@ -629,9 +634,11 @@ class Planner {
   bool wants_nodes_ = false;      // the line at hand is one of those
   // To be told to the agenda:
   bool rights_changed_ = false;
-  std::vector<NodeId> opened_;  // nodes of dropped reservations
-  std::vector<QueueId> freed_;  // queues they held quota in
-  std::vector<JobSlot> lost_;   // who lost one
+  bool promise_ended_ = false;     // to a gang whose victims have left, kept or not
+  bool others_kept_away_ = false;  // from its neighbourhood
+  std::vector<NodeId> opened_;     // nodes of dropped reservations
+  std::vector<QueueId> freed_;     // queues they held quota in
+  std::vector<JobSlot> lost_;      // who lost one
 };
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "sched/gang.h"
+
 namespace muster::sched {
 
-Relations::Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod)
+Relations::Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod,
+                     const Asker& asker)
     : world_(world), policy_(policy), pod_(world.shapes.pod(pod)) {
   for (const auto& term : pod_.spec.pod_affinity)
     near_.push_back({&term.selector, term.topology_key, {}, 0});
@@ -23,6 +26,39 @@ Relations::Relations(const World& world, const Policy& policy, ClusterId cluster
     for (const PodOn& on : node.pods) placed(on.pod, id);
     for (const auto& [uid, foreign] : node.foreign) count(foreign.labels, id);
   }
+  count_promises(cluster, asker);
+}
+
+/// To gangs whose victims are leaving, but not to the one that asks.
+void Relations::count_promises(ClusterId cluster, const Asker& asker) {
+  for (const Reservation& r : world_.reservations()) {
+    if (r.job.is_none() || !r.preempting || r.cluster != cluster) continue;
+    if (may_use_reserved(world_, policy_, r, asker)) continue;
+    for (const SetRec& set : world_.shapes[world_.job(r.job).shape].sets) {
+      for (const NodeId node : r.nodes) promised(world_.shapes.pod(set.pod), node);
+    }
+  }
+}
+
+void Relations::promised(const PodShapeRec& other, NodeId node) {
+  for (Term& term : near_) {
+    // It will be there: this one is not the first of the group, but it has to wait for it.
+    if (model::matches(*term.selector, other.spec.labels)) ++term.total;
+  }
+  for (Term& term : away_) {
+    if (!model::matches(*term.selector, other.spec.labels)) continue;
+    if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
+  }
+  repel(other, node);
+  if (!policy_.rules.has(Rule::TopologySpread)) return;
+  for (const model::Spread& spread : other.spec.spread) {
+    const bool counts = spread.required && model::matches(spread.selector, pod_.spec.labels);
+    if (counts) forbid(spread.topology_key, node);  // one more there may be one too many
+  }
+}
+
+void Relations::forbid(const std::string& key, NodeId node) {
+  if (const std::string* value = domain(node, key)) forbidden_.emplace(key, *value);
 }
 
 const std::string* Relations::domain(NodeId id, const std::string& key) const {
@@ -67,10 +103,9 @@ void Relations::count(const model::Labels& labels, NodeId node) {
 }
 
 void Relations::repel(const PodShapeRec& other, NodeId node) {
+  if (!policy_.rules.has(Rule::PodAntiAffinity)) return;
   for (const auto& term : other.spec.pod_anti_affinity) {
-    if (!model::matches(term.selector, pod_.spec.labels)) continue;
-    if (const std::string* value = domain(node, term.topology_key))
-      forbidden_.emplace(term.topology_key, *value);
+    if (model::matches(term.selector, pod_.spec.labels)) forbid(term.topology_key, node);
   }
 }
 
@@ -125,10 +160,10 @@ bool Relations::allows(NodeId node) const {
       const std::string* value = domain(node, term.key);
       if (value != nullptr && term.counts.contains(*value)) return false;
     }
-    for (const auto& [key, value] : forbidden_) {
-      const std::string* here = domain(node, key);
-      if (here != nullptr && *here == value) return false;
-    }
+  }
+  for (const auto& [key, value] : forbidden_) {
+    const std::string* here = domain(node, key);
+    if (here != nullptr && *here == value) return false;
   }
   if (policy_.rules.has(Rule::TopologySpread)) {
     for (const SpreadTerm& term : spread_) {

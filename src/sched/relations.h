@@ -1,6 +1,10 @@
 // Demands of a pod that look at other pods or at single nodes: pod affinity and anti-affinity (both
 // ways), topology spread, host ports, named nodes. Built for one pod shape in one cluster, kept up
 // to date while a gang is placed pod by pod.
+//
+// Gangs whose victims are leaving have a promise: nobody starts meanwhile who would keep them away
+// from the nodes they were promised. Which of those nodes each of their pods will take is not
+// known, so each counts on all of them; nobody may rely on them to be there.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +19,12 @@
 
 namespace muster::sched {
 
+struct Asker;
+
 class Relations {
  public:
-  Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod);
+  Relations(const World& world, const Policy& policy, ClusterId cluster, PodShapeId pod,
+            const Asker& asker);
 
   /// Whether one more pod may go to this node.
   bool allows(NodeId node) const;
@@ -42,6 +49,9 @@ class Relations {
     Domains counts;
   };
   void count(const model::Labels& labels, NodeId node);
+  void count_promises(ClusterId cluster, const Asker& asker);
+  void promised(const PodShapeRec& other, NodeId node);
+  void forbid(const std::string& key, NodeId node);
   void repel(const PodShapeRec& other, NodeId node);
   const std::string* domain(NodeId node, const std::string& key) const;
   bool counts_for_spread(NodeId node) const;

@@ -191,7 +191,11 @@ ShapeId Shapes::intern(const model::Gang& gang) {
     shape.least_cpu += set.least() * set.pod.requests.cpu.v;
     shape.least_memory += set.least() * set.pod.requests.memory.v;
     shape.elastic = shape.elastic || set.least() < set.count;
-    shape.relational = shape.relational || pod(shape.sets.back().pod).relational;
+    const PodShapeRec& rec = pod(shape.sets.back().pod);
+    shape.relational = shape.relational || rec.relational;
+    shape.keeps_away = shape.keeps_away || !rec.spec.pod_anti_affinity.empty() ||
+                       std::any_of(rec.spec.spread.begin(), rec.spec.spread.end(),
+                                   [](const model::Spread& spread) { return spread.required; });
   }
   if (gang.topology) ask_key(gang.topology->key);
   const ShapeId id{static_cast<std::uint32_t>(shapes_.size())};

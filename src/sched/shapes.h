@@ -48,6 +48,7 @@ struct Shape {
   std::int64_t least_gpu_milli = 0;
   bool elastic = false;
   bool relational = false;  // some pod of it is
+  bool keeps_away = false;  // some pod of it is choosy about what comes near: others are looked at
   std::uint64_t hash = 0;
 };
 

@@ -485,6 +485,7 @@ void World::restore_reservation(ReservationId id, const Reservation& reservation
 void World::charge_reservation(const Reservation& reservation, int sign) {
   if (!reservation.preempting) return;
   const Job& job = jobs_[reservation.job.index()];
+  if (shapes[job.shape].keeps_away) fleet.count_promised(sign);
   quota.charge(job.queue, reservation.charges, sign, Time{0}, Duration{0});
   for (const QueueId extra : job.extra_queues) {
     quota.charge(extra, reservation.charges, sign, Time{0}, Duration{0});
