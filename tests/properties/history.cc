@@ -47,7 +47,10 @@ struct Features {
 class Writer {
  public:
   explicit Writer(std::uint64_t seed)
-      : draw_(seed), with_(draw_), strays_(Prng(seed + 1'000'000'009).chance(25)) {}
+      : draw_(seed),
+        with_(draw_),
+        strays_(Prng(seed + 1'000'000'009).chance(25)),
+        draw_kinds_(seed + 2'000'000'011) {}
 
   History write(int lines) {
     set_up();
@@ -61,6 +64,7 @@ class Writer {
   bool chance(std::uint64_t percent) { return draw_.chance(percent); }
   std::int64_t between(std::int64_t low, std::int64_t high) { return draw_.between(low, high); }
   std::string_view pick(const Words& words) { return words[draw_.below(words.size())]; }
+  std::string_view pick_kinds(const Words& words) { return words[draw_kinds_.below(words.size())]; }
   std::string one_of(const std::vector<std::string>& words) {
     return words.empty() ? "none" : words[draw_.below(words.size())];
   }
@@ -170,7 +174,8 @@ class Writer {
     if (with_.pools && chance(40)) line += fmt::format(" pool={}", pick({"p", "r", "f"}));
     if (with_.clusters && chance(20))
       line += fmt::format(" {}={}", pick({"pins", "not"}), one_of(clusters_));
-    if (with_.clusters && chance(20)) line += fmt::format(" kinds={}", pick({"k1", "k2", "k1,k2"}));
+    if (with_.clusters && draw_kinds_.chance(20))
+      line += fmt::format(" kinds={}", pick_kinds({"k1", "k2", "k1,k2"}));
     if (with_.clusters && chance(30)) line += " on-loss=rerun";
     if (with_.requeues && chance(40)) line += fmt::format(" retries={}", between(1, 2));
     if (with_.dependencies && chance(40) && !jobs_.empty()) line += " needs=" + one_of(jobs_);
@@ -297,8 +302,10 @@ class Writer {
     } else if (with_.clusters && chance(70)) {
       if (chance(15)) {
         add("cluster-left " + one_of(clusters_));
-      } else if (chance(20)) {
-        add(fmt::format("kinds {} serves={}", one_of(clusters_), pick({"k0", "k1", "k1,k2"})));
+      } else if (draw_kinds_.chance(20)) {
+        const std::string cluster =
+            clusters_.empty() ? "none" : clusters_[draw_kinds_.below(clusters_.size())];
+        add(fmt::format("kinds {} serves={}", cluster, pick_kinds({"k0", "k1", "k1,k2"})));
       } else if (chance(20)) {
         add("cluster " + one_of(clusters_));
       } else {
@@ -339,6 +346,7 @@ class Writer {
   Features with_;
   bool
       strays_;  // pods are bound elsewhere; drawn apart, so that other histories stay what they are
+  Prng draw_kinds_;  // apart for the same reason
   History history_;
   std::vector<std::string> clusters_;
   std::vector<std::string> nodes_;
