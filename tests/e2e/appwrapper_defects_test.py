@@ -131,15 +131,15 @@ class Defects(WithHub):
         self.assertEqual(self.status("large")["totalmemory"], 2 ** 31 - 1, "the most that fits")
         self.assertEqual(self.status("large")["totalcpu"], 2000)
 
-    @alone  # nodes with slots
+    @alone  # nodes with seats, which no pod of another test has
     def test_h_nodes_that_take_no_pods_do_not_count(self):
         name = f"tainted-{self.namespace}"
-        self.add_node(name, {"example.com/slot": "1", "cpu": "4"})
+        self.add_node(name, {"example.com/seat": "1", "cpu": "4"})
         self.kubectl("taint", "node", name, "keep=out:NoSchedule")
         time.sleep(1)
         made = job("slot", "sleep", pods=1)
         made["spec"]["template"]["spec"]["containers"][0]["resources"] = {
-            "limits": {"example.com/slot": "1"}}
+            "limits": {"example.com/seat": "1"}}
         self.create(wrapper("slot", made))
         self.wait_backoff("slot")
         self.assertEqual(self.names("jobs"), [])
