@@ -152,13 +152,15 @@ class CommandLine(WithServer):
         self.muster("cancel", "no-such-job", code=1)
 
     def test_logs_gives_as_many_lines_as_are_asked_for(self):
-        job = self.muster("submit", "--cluster", "here", "--", "seq", "12000").stdout.strip()
+        # Of 16 bytes each: a line that is read in two parts is kept, and counted, as two.
+        job = self.muster("submit", "--cluster", "here", "--",
+                          "seq", "-f", "%015.0f", "12000").stdout.strip()
         self.muster("wait", job, "--timeout", "50s")
-        wanted = [str(n) for n in range(501, 12001)]
+        wanted = [f"{n:015}" for n in range(501, 12001)]
         self.assertEqual(self.muster("logs", job, "--tail", "11500").stdout.split(), wanted)
         self.assertEqual(self.muster("logs", job, "-f", "--tail", "11500").stdout.split(), wanted)
         self.assertEqual(len(self.muster("logs", job, "--tail", "1000000").stdout.split()), 12000)
-        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "12000\n")
+        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, f"{12000:015}\n")
 
     def test_what_is_followed_is_for_programs_too(self):
         job = self.running("--cluster", "here", "--", "sh", "-c", "echo one; echo two; sleep 300")
