@@ -12,8 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <utility>
-#include <vector>
 
 #include "base/prng.h"
 #include "net/http_client.h"
@@ -24,7 +22,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t burst_first = 4;     // requests under way when a burst begins
 constexpr Duration patience = seconds(2);  // of patient requests in line
 
 std::int64_t steady_ms() {
@@ -137,20 +134,14 @@ class Client::Core {
  private:
   /// False: it is in line.
   bool take_slot(const StatePtr& state) {
-    bool is_first_in_line = false;
-    {
-      const std::lock_guard lock(mutex_);
-      if (running_ < allowed_) {
-        ++running_;
-        state->has_slot = true;
-        return true;
-      }
-      state->in_line_since_ms = steady_ms();
-      (state->request.is_patient ? patient_line_ : line_).push_back(state);
-      if (allowed_ < options_.requests_max)
-        is_first_in_line = !std::exchange(will_allow_all_, true);
+    const std::lock_guard lock(mutex_);
+    if (running_ < options_.requests_max) {
+      ++running_;
+      state->has_slot = true;
+      return true;
     }
-    if (is_first_in_line) allow_all_soon();
+    state->in_line_since_ms = steady_ms();
+    (state->request.is_patient ? patient_line_ : line_).push_back(state);
     return false;
   }
 
@@ -317,57 +308,23 @@ class Client::Core {
     return next;
   }
 
-  /// Those in line that may go now. Under the mutex.
-  std::vector<StatePtr> take_allowed() {
-    std::vector<StatePtr> taken;
-    for (; running_ < allowed_; ++running_) {
-      StatePtr one = take_next();
-      if (!one) break;
-      one->has_slot = true;
-      taken.push_back(std::move(one));
-    }
-    return taken;
-  }
-
-  void start(const std::vector<StatePtr>& requests) {
-    // Not from here: a thousand cancelled ones in line would be a thousand calls deep.
-    for (const StatePtr& one : requests) {
-      http_->run_after(milliseconds(0), [this, one](bool is_stopping) {
-        if (is_stopping || one->cancelled_now()) return finish(one, cancelled());
-        attempt(one);
-      });
-    }
-  }
-
-  /// As TCP does: a burst begins with a few requests, and each answer lets one more go. All at once
-  /// they would wait for as many new connections first, while those that are there do nothing.
   void pass_on_slot() {
-    std::vector<StatePtr> next;
+    StatePtr next;
     {
       const std::lock_guard lock(mutex_);
-      --running_;
-      allowed_ = std::min(allowed_ + 1, options_.requests_max);
-      next = take_allowed();
-      if (running_ == 0) allowed_ = allowed_first();
-    }
-    start(next);
-  }
-
-  /// A few slow answers do not keep the others in line.
-  void allow_all_soon() {
-    http_->run_after(options_.burst_wait, [this](bool is_stopping) {
-      std::vector<StatePtr> next;
-      {
-        const std::lock_guard lock(mutex_);
-        will_allow_all_ = false;
-        if (line_.empty() || is_stopping) return;
-        allowed_ = options_.requests_max;
-        next = take_allowed();
+      next = take_next();
+      if (!next) {
+        --running_;
+        return;
       }
-      start(next);
+      next->has_slot = true;
+    }
+    // Not from here: a thousand cancelled ones in line would be a thousand calls deep.
+    http_->run_after(milliseconds(0), [this, next](bool is_stopping) {
+      if (is_stopping || next->cancelled_now()) return finish(next, cancelled());
+      attempt(next);
     });
   }
-  std::size_t allowed_first() const { return std::min(burst_first, options_.requests_max); }
 
   // --- whether the server is still there
 
@@ -465,10 +422,8 @@ class Client::Core {
   const ClientOptions options_;
   std::string base_;
   mutable std::mutex mutex_;
-  Prng jitter_;              // guarded by mutex_, as the next seven
+  Prng jitter_;              // guarded by mutex_, as the next five
   std::size_t running_ = 0;  // requests under way
-  std::size_t allowed_ = allowed_first();
-  bool will_allow_all_ = false;
   std::deque<StatePtr> line_;
   std::deque<StatePtr> patient_line_;
   std::vector<std::weak_ptr<State>> streams_;

@@ -47,7 +47,6 @@ struct ClientOptions {
   int read_attempts_max = 3;              // of reads, when it fails
   Duration retry_wait_max = seconds(60);  // a longer Retry-After is given to the caller
   std::size_t requests_max = 64;  // under way at once, streams not counted; others wait in line
-  Duration burst_wait = milliseconds(100);  // until so many are, if the first ones are not answered
   CredentialOptions credentials = {};
   PulseOptions pulse = {};
 };

@@ -193,45 +193,6 @@ TEST(Client, OnlySoManyRequestsAreUnderWayAndAllAreAnswered) {
   last.take();
 }
 
-TEST(Client, ABurstBeginsWithAFewRequestsAndGrowsWithTheAnswers) {
-  ScriptedServer server;
-  Mailbox<net::Responder> held;
-  constexpr int count = 12;
-  for (int i = 0; i < count; ++i) {
-    server.then([&](const net::Request&, const net::Responder& answer) { held.put(answer); });
-  }
-  const auto client = make_client(server.access(), {.requests_max = 64, .burst_wait = minutes(10)});
-  Mailbox<int> done;
-  for (int i = 0; i < count; ++i) {
-    client->send_later(get_pod(), [&](const Reply<Client::Json>&) { done.put(1); });
-  }
-  EXPECT_EQ(client->waiting(), 8U);
-  std::vector<net::Responder> first;
-  for (int i = 0; i < 4; ++i) first.push_back(held.take());
-  for (const net::Responder& answer : first) answer.send({200, {}, "{}"});
-  for (int i = 0; i < 4; ++i) done.take();
-  for (int i = 0; i < 8; ++i) held.take().send({200, {}, "{}"});
-  for (int i = 0; i < 8; ++i) done.take();
-}
-
-TEST(Client, SlowAnswersToTheFirstOfABurstKeepNobodyInLine) {
-  ScriptedServer server;
-  Mailbox<net::Responder> held;
-  constexpr int count = 12;
-  for (int i = 0; i < count; ++i) {
-    server.then([&](const net::Request&, const net::Responder& answer) { held.put(answer); });
-  }
-  const auto client = make_client(server.access(), {.requests_max = 64});
-  Mailbox<int> done;
-  for (int i = 0; i < count; ++i) {
-    client->send_later(get_pod(), [&](const Reply<Client::Json>&) { done.put(1); });
-  }
-  std::vector<net::Responder> all;
-  for (int i = 0; i < count; ++i) all.push_back(held.take());  // none is answered before
-  for (const net::Responder& answer : all) answer.send({200, {}, "{}"});
-  for (int i = 0; i < count; ++i) done.take();
-}
-
 TEST(Client, APatientRequestLetsThoseInLineGoFirst) {
   ScriptedServer server;
   Mailbox<net::Responder> held;
