@@ -52,6 +52,7 @@ bool Agenda::in_order(const World& world, const Entry& a, const Entry& b) const 
 
 LineId Agenda::next(World& world) {
   look_inside_guarantees(world);
+  look_at_holders(world);
   LineId line = best_candidate(world);
   // A placement may have opened (or closed) domains for pods that look at other pods: try those
   // again.
@@ -69,12 +70,21 @@ LineId Agenda::next(World& world) {
 }
 
 LineId Agenda::best_candidate(World& world) {
+  // Whoever started since it was found may have left nothing of the guarantee to it.
+  const bool own_first = policy_->rules.has(Rule::GuaranteedFirst) && world.quota.any_guarantee();
+  const auto offer_stands = [&](const QueueState& q) {
+    if (!own_first || q.candidate.is_none()) return true;
+    return q.none_inside == guarantees_state(world) || is_turn_inside(world, q.candidate) ||
+           world.quota.guarantor(world.line(q.candidate).queue).is_none();
+  };
   while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none() || !new_holders_.empty() ||
          !rising_.empty()) {
     const QueueId id = tournament().best();
     if (id.is_none()) break;
     const QueueState& q = state_of(id);
-    if (q.exact) return q.candidate;
+    // Many queues may have been looked through before the room that was free is used up.
+    const bool fresh = try_all_ || q.exact_at == narrowed_;
+    if (q.exact && fresh && offer_stands(q)) return q.candidate;
     if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < listings.size() &&
         scanned_ > listings[looked_ + 1].after) {
       ++looked_;
@@ -207,11 +217,11 @@ void Agenda::mark_all(World& world) {
 }
 
 /// The best the queue could have, before its lines are looked through.
-Offer Agenda::bound_of(const World& world, QueueId id) const {
+Offer Agenda::bound_of(World& world, QueueId id) {
   const QueueState& q = queues_[id.index()];
   const Rules& rules = policy_->rules;
   Offer offer;
-  if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) offer.tier = 0;
+  if (rules.has(Rule::GuaranteedFirst) && may_be_inside(world, id)) offer.tier = 0;
   if (rules.has(Rule::PriorityClass)) {
     int highest = std::numeric_limits<int>::min();
     for (const auto* entries : {&q.list, &q.later}) {
@@ -273,6 +283,7 @@ void Agenda::find_candidate(World& world, QueueId id) {
   QueueState& q = mark(id);
   if (!q.open) open(world, id);
   q.exact = true;
+  q.exact_at = narrowed_;
   q.candidate = LineId::none();
   const Rules& rules = policy_->rules;
   const QueueNode& node = world.quota[id];
@@ -287,13 +298,13 @@ void Agenda::find_candidate(World& world, QueueId id) {
   if (fifo && !lines_[q.candidate.index()].due) make_due(q.candidate);
   Offer own;
   if (rules.has(Rule::GuaranteedFirst) && !world.quota.guarantor(id).is_none()) {
-    if (!fifo && q.none_inside != guarantees_state(world)) {
+    if (!fifo && q.none_inside != guarantees_state(world) && may_be_inside(world, id)) {
       const LineId inside = first_inside_guarantee(world, id);
-      if (inside.is_none()) q.none_inside = guarantees_state(world);
       if (!inside.is_none()) q.candidate = inside;
     }
     venues(world, *policy_, world.line(q.candidate).shape);
     own.tier = is_turn_inside(world, q.candidate) ? 0 : 1;
+    if (own.tier > 0) q.none_inside = guarantees_state(world);
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
@@ -449,6 +460,17 @@ void Agenda::retry(World& world, LineId id) {
   offer(world, queue, bound_of(world, queue));
 }
 
+void Agenda::go_back(World& world, JobSlot job) {
+  const LineId id = world.job(job).line;
+  LineState& s = lines_[id.index()];
+  const bool inside = inside_guaranteed(world, job);
+  const bool helps = world.quota[world.job(job).queue].limited ||
+                     gains_.hope_of(moment(world), world.line(id), job, inside).room;
+  if (!helps || s.moved != plan_) return;
+  s.current = job;
+  retry(world, id);
+}
+
 void Agenda::retry_all(World& world) {
   for (const QueueId queue : world.quota.by_name()) {
     for (const LineRank& rank : world.lines_of(queue)) retry(world, rank.line);
@@ -495,6 +517,7 @@ void Agenda::room_used_up(World& world) {
   if (!gains_stale_ || gains_.none()) return;
   gains_stale_ = false;
   gains_.narrow(moment(world));
+  ++narrowed_;
   if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, true);
 }
 
@@ -548,53 +571,6 @@ void Agenda::rebuild(World& world) {
   gains_.forget_all();
 }
 
-void Agenda::set_inside(LineId id, ShapeId shape, bool inside) {
-  LineState& s = lines_[id.index()];
-  if (s.inside == inside) return;
-  s.inside = inside;
-  gains_.set_inside(shape, id, inside);
-}
-
-/// More is left to some class of those below the guarantor: lines of theirs that were not inside
-/// when they were tried may be now, which gives them the right to evict. Who is, is looked at when
-/// the turn of its queue comes: the first of them to start may leave nothing to the others.
-std::vector<QueueId> Agenda::rise(const World& world, QueueId guarantor) {
-  std::vector<QueueId> below = {guarantor};
-  std::vector<QueueId> risen;
-  while (!below.empty()) {
-    const QueueId id = below.back();
-    below.pop_back();
-    if (world.quota.guarantor(id) != guarantor) continue;
-    const auto& children = world.quota[id].children;
-    below.insert(below.end(), children.begin(), children.end());
-    if (world.lines_of(id).empty()) continue;
-    QueueState& q = queues_[id.index()];
-    if (q.rising != plan_) rising_.push_back(id);
-    q.rising = plan_;
-    q.blocked = 0;
-    risen.push_back(id);
-  }
-  return risen;
-}
-
-/// What was started or evicted in this plan may have left more to others, and may have pushed some
-/// out of their guarantee, whom others may evict now.
-void Agenda::look_inside_guarantees(World& world) {
-  const Guarantees::News news = world.guarantees.take_news();
-  for (const QueueId guarantor : news.grown) {
-    for (const QueueId queue : rise(world, guarantor)) {
-      mark_whole(world, queue);
-      offer(world, queue, bound_of(world, queue));
-    }
-  }
-  if (!gains_.stand_lower(moment(world), news.fallen)) return;
-  ++epoch_;  // what was tried in vain may have victims now
-  ++rights_;
-  mark_candidates(world);
-  looked_ = 0;
-  gains_stale_ = dense_;
-}
-
 /// Those in the way of its quota may have become few enough to go.
 bool Agenda::may_find_victims(const World& world, LineId id) const {
   const Line& line = world.line(id);
@@ -630,6 +606,7 @@ void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
   for (const LineId id : world.changes.lines) {
     const QueueId in = world.line(id).queue;
     touched_.push_back(in);
+    queues_[in.index()].least_known = false;
     if (world.quota[in].strategy == model::Strategy::Fifo && !world.lines_of(in).empty()) {
       make_due(world.lines_of(in).begin()->line);
     }
@@ -688,6 +665,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   types_seen_ = world.fleet.type_count();
   if (world.fleet.take_repeller_left()) world.changes.everything = true;
   const Guarantees::News news = world.guarantees.take_news();
+  list_promised(world);
   try_all_ = false;
   const bool cut_short = !may_evict_;  // the last plan: who might have evicted then may now
   if (!cut_short) rising_.clear();
@@ -751,6 +729,7 @@ void Agenda::set_failed(const World& world, JobSlot slot, Why why,
   const Job& job = world.job(slot);
   const bool delays = std::holds_alternative<WouldDelay>(why);
   if (!delays) gains_.rule_out(job.shape);
+  ++narrowed_;
   gains_.remember_rooms(world, job.shape, rooms);
   if (failures_.size() <= job.shape.index()) failures_.resize(job.shape.index() + 1);
   Failure& failure = failures_[job.shape.index()];

@@ -80,6 +80,9 @@ class Agenda {
   void watches_others(LineId line) { list(line, relational_); }
   /// To be tried (again) in this plan: it has lost its reservation, or its first job is given up.
   void retry(World& world, LineId line);
+  /// Room or quota came free in the middle of a plan: if it may help this job, its line, which went
+  /// on to jobs behind it, goes back to it.
+  void go_back(World& world, JobSlot job);
   /// All lines: pods that kept any others away do so no more.
   void retry_all(World& world);
   /// Where others will be is not settled as it was: those who look at them are tried again.
@@ -117,10 +120,11 @@ class Agenda {
   };
   /// The lines of one queue that this plan may have to look at.
   struct QueueState {
-    std::uint64_t marked = 0;  // marking in which the rest is right
-    bool all = false;          // every line of the queue, looked through up to `scan`
-    bool open = false;         // `list` is in order, `scan` is set
-    bool exact = false;        // `candidate` is right
+    std::uint64_t marked = 0;    // marking in which the rest is right
+    bool all = false;            // every line of the queue, looked through up to `scan`
+    bool open = false;           // `list` is in order, `scan` is set
+    bool exact = false;          // `candidate` is right
+    std::uint64_t exact_at = 0;  // narrowed_ when it was found
     LineId candidate;
     SortedChunks<LineRank>::const_iterator scan;
     std::vector<Entry> list;  // else these, looked through up to `at`
@@ -131,6 +135,8 @@ class Agenda {
     std::uint64_t new_holder = 0;  // plan in which a job of it got a reservation
     std::uint64_t rising = 0;      // plan in which more of its guarantee was left to it
     std::uint64_t none_inside = 0;  // guarantees_state() in which no line is inside of them
+    bool least_known = false;
+    Charges least;  // that any line asks for
   };
   struct Failure {
     std::uint64_t epoch = 0;
@@ -149,7 +155,7 @@ class Agenda {
   QueueState& state_of(QueueId queue);
   QueueState& mark(QueueId queue);
   void mark_whole(const World& world, QueueId queue);
-  Offer bound_of(const World& world, QueueId queue) const;
+  Offer bound_of(World& world, QueueId queue);
   void offer(const World& world, QueueId queue, std::optional<Offer> own);
   Tournament& tournament() { return dense_ ? everybody_ : listed_; }
   void open(World& world, QueueId queue);
@@ -169,6 +175,7 @@ class Agenda {
   bool holds_reservation(const World& world, JobSlot job) const;
   bool before_a_holder(const World& world, const Job& job) const;
   void look_before_new_holders(World& world, const std::vector<std::pair<QueueId, JobSlot>>& old);
+  void look_at_holders(World& world);
   bool in_order(const World& world, const Entry& a, const Entry& b) const;
   Entry entry_of(const World& world, LineId line) const;
   void add_later(const World& world, QueueId queue, LineId line);
@@ -181,8 +188,11 @@ class Agenda {
   void list(LineId line, std::set<LineId>& among);
   void take_changes(World& world, const std::set<QueueId>& more_left);
   void set_inside(LineId line, ShapeId shape, bool inside);
-  std::vector<QueueId> rise(const World& world, QueueId guarantor);
+  std::vector<QueueId> rise(World& world, QueueId guarantor);
   void look_inside_guarantees(World& world);
+  bool may_be_inside(World& world, QueueId queue);
+  Charges least_of_lines(World& world, QueueId queue);
+  void list_promised(const World& world);
   std::uint64_t guarantees_state(const World& world) const {
     return rights_ + world.guarantees.growths();
   }
@@ -202,16 +212,20 @@ class Agenda {
   bool try_all_ = true;    // in this plan every line is a candidate
   bool dense_ = true;      // whole queues are marked, not lines
   bool gains_stale_ = false;
-  std::size_t looked_ = 0;   // times since the epoch began that lines with a chance were listed
-  std::size_t scanned_ = 0;  // lines looked at in vain since queues were marked
+  std::uint64_t narrowed_ = 0;  // counts how often fewer came to have a chance
+  std::size_t looked_ = 0;      // times since the epoch began that lines with a chance were listed
+  std::size_t scanned_ = 0;     // lines looked at in vain since queues were marked
   bool may_evict_ = true;
   bool reserve_open_ = false;  // a reservation was given up: another job may take its place
   int reservations_ = 0;
   int reserve_above_ = 0;  // only jobs above this class can still get a reservation
   std::vector<std::pair<QueueId, JobSlot>> has_reservation_;  // and who holds it
-  std::vector<QueueId> new_holders_;  // queues that got one in this plan, with guarantees
-  std::vector<QueueId> rising_;       // queues with more of their guarantee left, in this plan
-  std::vector<JobSlot> holders_;      // of any reservation, also of those whose victims are leaving
+  std::vector<JobSlot> inside_holders_;  // of those, inside their guarantees when last looked at
+  std::uint64_t holders_seen_ = 0;       // rights and guarantees then
+  std::vector<QueueId> new_holders_;     // queues that got one in this plan, with guarantees
+  std::vector<QueueId> rising_;          // queues with more of their guarantee left, in this plan
+  std::vector<QueueId> promised_;        // queues of jobs whose victims leave or have left
+  std::vector<JobSlot> holders_;  // of any reservation, also of those whose victims are leaving
   std::uint64_t version_seen_ = 0;
   std::size_t types_seen_ = 0;
   bool placed_since_ = false;    // a placement since relational lines were last tried

@@ -25,33 +25,6 @@ bool Agenda::may_reserve(const World& world, const Entry& entry) const {
   return std::min(entry.priority, world.quota.cap(entry.queue)) > reserve_above_;
 }
 
-/// With one of the GPU types it may use, the smallest gang stays inside its queue's guaranteed
-/// amounts.
-bool Agenda::inside_guaranteed(const World& world, const Claim& claim, ShapeId shape) const {
-  if (world.quota.guarantor(claim.queue).is_none()) return false;
-  if (shape.index() >= venues_known_.size() || !venues_known_[shape.index()]) return true;
-  const auto& least = venues_[shape.index()].least;
-  return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
-    return world.guarantees.would_be_inside(world, claim, charges);
-  });
-}
-
-bool Agenda::inside_guaranteed(const World& world, const Entry& entry) const {
-  const bool capped = policy_->rules.has(Rule::PriorityCap);
-  const int cap = capped ? world.quota.cap(entry.queue) : model::priority_max;
-  return inside_guaranteed(world, {entry.job, entry.queue, std::min(entry.priority, cap)},
-                           entry.shape);
-}
-
-bool Agenda::inside_guaranteed(const World& world, JobSlot job) const {
-  return inside_guaranteed(world, claim_of(world, job, *policy_), world.job(job).shape);
-}
-
-bool Agenda::is_turn_inside(const World& world, LineId line) const {
-  return policy_->rules.has(Rule::GuaranteedFirst) && lines_[line.index()].lent != epoch_ &&
-         inside_guaranteed(world, entry_of(world, line));
-}
-
 bool Agenda::may_evict(const World& world, const Entry& entry) const {
   if (!may_evict_ || !lines_[entry.line.index()].may_evict) return false;
   const int priority = std::min(entry.priority, world.quota.cap(entry.queue));
@@ -81,6 +54,7 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
                             const std::vector<QueueId>& freed) {
   may_evict_ = may_evict;
   ++rights_;
+  list_promised(world);
   const auto had_reservation = std::exchange(has_reservation_, {});
   holders_.clear();
   int lowest = std::numeric_limits<int>::max();
@@ -135,6 +109,31 @@ void Agenda::look_before_new_holders(World& world,
     mark_whole(world, held.first);
     offer(world, held.first, bound_of(world, held.first));
   }
+}
+
+/// What is kept for one inside its guarantee is open to others who are inside theirs as soon as it
+/// is not any more: somebody who has started, or pods that are elsewhere than planned, have filled
+/// it.
+void Agenda::look_at_holders(World& world) {
+  const std::uint64_t state = rights_ + world.guarantees.moves();
+  if (!world.quota.any_guarantee() || state == holders_seen_) return;
+  holders_seen_ = state;
+  const std::vector<JobSlot> were_inside = std::exchange(inside_holders_, {});
+  std::vector<NodeId> opened;
+  std::vector<QueueId> freed;
+  for (const auto& [queue, holder] : has_reservation_) {
+    const Job& job = world.job(holder);
+    const Reservation& kept = world.reservation(job.reservation);
+    const Claim claim = claim_of(world, holder, *policy_);
+    if (world.guarantees.would_be_inside(world, claim, kept.charges)) {
+      inside_holders_.push_back(holder);
+    } else if (std::find(were_inside.begin(), were_inside.end(), holder) != were_inside.end()) {
+      opened.insert(opened.end(), kept.nodes.begin(), kept.nodes.end());
+      freed.push_back(queue);
+      freed.insert(freed.end(), job.extra_queues.begin(), job.extra_queues.end());
+    }
+  }
+  if (!freed.empty()) rights_changed(world, may_evict_, opened, freed);
 }
 
 }  // namespace muster::sched

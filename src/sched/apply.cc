@@ -1,8 +1,12 @@
 // How each event changes the world. One function per event; each first asks whether the event still
 // applies.
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <utility>
 
+#include "sched/bounds.h"
 #include "sched/estimate.h"
 #include "sched/world.h"
 
@@ -165,7 +169,8 @@ class Applier {
       return false;
     }
     const ClusterId cluster = w_.fleet.find_cluster(e.cluster);
-    if (cluster.is_none()) return false;
+    if (cluster.is_none() || !is_gang(slot, e.pods) || !are_devices_free(cluster, e.pods))
+      return false;
     Job& job = w_.job(slot);
     score_estimate(w_.estimate_score, job, at_);
     const Shape& shape = w_.shapes[job.shape];
@@ -188,6 +193,8 @@ class Applier {
       types[place.set] = w_.fleet.type_id(place.gpu_type);
     }
     active.charges = w_.charges(shape, counts, types, policy_);
+    // What its victims left it was out of everybody's reach: now it may be evicted for it.
+    if (!job.reservation.is_none() && w_.reservation(job.reservation).preempting) free_quota(slot);
     drop_reservation(slot);
     const LineId line = w_.job(slot).line;
     // It went before the first of its line: what that one waits for is to be said anew.
@@ -229,9 +236,11 @@ class Applier {
       return false;
     drop_reservation(slot);
     Reservation reservation{slot, cluster, e.start, e.preempting, {}, {}};
+    std::set<NodeId> known;
     for (const auto& name : e.nodes) {
       const NodeId node = w_.fleet.node_for(cluster, name);
-      if (w_.fleet.node(node).reserved.is_none()) reservation.nodes.push_back(node);
+      const bool is_free = w_.fleet.node(node).reserved.is_none();
+      if (is_free && known.insert(node).second) reservation.nodes.push_back(node);
     }
     reservation.charges = reserved_charges(slot, reservation.nodes);
     w_.add_reservation(reservation);
@@ -269,7 +278,8 @@ class Applier {
     if (!is_current(slot, e.attempt)) return orphan_gone(slot, e.attempt);
     Job& job = w_.job(slot);
     const Active& active = *job.active;
-    if (!active.started_at.is_never() && e.success) w_.learn_run_time(job, at_ - active.started_at);
+    if (!active.started_at.is_never() && e.success)
+      w_.learn_run_time(job, std::max(at_ - active.started_at, Duration{0}));
     if (job.state == JobState::Stopping && !e.success)
       return operator()(model::Gone{e.job, e.attempt});
     if (!e.success && !active.cancelled &&
@@ -394,6 +404,43 @@ class Applier {
   }
 
  private:
+  /// The pods of the whole gang, or of as much of it as its minimum allows.
+  bool is_gang(JobSlot slot, const std::vector<model::PodPlace>& places) const {
+    const auto& sets = w_.shapes[w_.job(slot).shape].sets;
+    std::vector<int> counts(sets.size(), 0);
+    for (const model::PodPlace& place : places) {
+      if (place.set >= sets.size()) return false;
+      ++counts[place.set];
+    }
+    if (!policy_.rules.has(Rule::GangWhole)) return true;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (counts[i] < sets[i].least || counts[i] > sets[i].count) return false;
+    }
+    return true;
+  }
+
+  /// No device gets more than the whole of it from our own pods.
+  bool are_devices_free(ClusterId cluster, const std::vector<model::PodPlace>& places) const {
+    using Devices = std::array<int, gpus_per_node_max>;
+    const auto take = [](Devices& taken, std::uint32_t devices, int each) {
+      for (; devices != 0; devices &= devices - 1)
+        taken[static_cast<std::size_t>(__builtin_ctz(devices))] += each;
+    };
+    std::map<std::string_view, Devices> by_node;
+    for (const model::PodPlace& place : places) {
+      if (place.devices == 0) continue;
+      const auto [it, is_new] = by_node.try_emplace(place.node);
+      const NodeId node = is_new ? w_.fleet.find_node(cluster, place.node) : NodeId::none();
+      if (!node.is_none()) {
+        for (const PodOn& on : w_.fleet.node(node).pods) take(it->second, on.devices, on.each);
+      }
+      take(it->second, place.devices, place.each);
+    }
+    return std::all_of(by_node.begin(), by_node.end(), [](const auto& node) {
+      return *std::max_element(node.second.begin(), node.second.end()) <= 1000;
+    });
+  }
+
   /// What a job that waits for its victims will charge at least: nobody else may take it meanwhile.
   Charges reserved_charges(JobSlot slot, const std::vector<NodeId>& nodes) {
     const Shape& shape = w_.shapes[w_.job(slot).shape];
@@ -459,9 +506,15 @@ class Applier {
     const Job& job = w_.job(slot);
     if (job.reservation.is_none()) return;
     w_.changes.released = true;
+    free_quota(slot);
+    drop_reservation(slot);
+  }
+
+  /// Who waits for quota of its queues is looked at again.
+  void free_quota(JobSlot slot) {
+    const Job& job = w_.job(slot);
     w_.changes.freed.push_back(job.queue);
     for (const QueueId extra : job.extra_queues) w_.changes.freed.push_back(extra);
-    drop_reservation(slot);
   }
 
   void drop_reservation(JobSlot slot) {
@@ -473,8 +526,7 @@ class Applier {
     Job& job = w_.job(slot);
     w_.run_limits.erase({run_limit_end(job), slot});
     w_.release(slot, at_, policy_);
-    w_.changes.freed.push_back(job.queue);
-    for (const QueueId extra : job.extra_queues) w_.changes.freed.push_back(extra);
+    free_quota(slot);
   }
 
   /// Its pods are on their way out.
@@ -557,6 +609,7 @@ class Applier {
 
 bool apply(World& world, const model::Event& event, const Policy& policy) {
   ++world.version;
+  if (!within_bounds(event)) return false;
   return std::visit(Applier(world, policy, event.at), event.body);
 }
 

@@ -184,7 +184,7 @@ std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t mo
 
 void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) const {
   const Bounds& b = bounds_[id.index()];
-  if (b.chance == Chance::Any || !b.known || at.world.quota.any_guarantee()) {
+  if (b.chance == Chance::Any || !b.known) {
     const std::vector<LineId>& all = at.world.lines_of_shape(id);
     to.insert(to.end(), all.begin(), all.end());
     return;

@@ -107,6 +107,7 @@ void Guarantees::join(const World& world, JobSlot job, const Charges& charges) {
   const QueueId guarantor = world.quota.guarantor(rec.queue);
   if (guarantor.is_none()) return;
   MUSTER_CHECK(place_of(job) == nullptr, "job {} uses its guarantee already", rec.id);
+  ++moves_;
   Fill& fill = fill_of(world, guarantor);
   if (where_.size() <= job.index()) where_.resize(job.index() + 1);
   const int priority = std::min(rec.priority, world.quota.cap(rec.queue));
@@ -126,6 +127,7 @@ void Guarantees::join(const World& world, JobSlot job, const Charges& charges) {
 void Guarantees::leave(const World& world, JobSlot job) {
   const Place* place = place_of(job);
   if (place == nullptr) return;
+  ++moves_;
   const QueueId guarantor = place->guarantor;
   Fill& fill = fills_[guarantor.index()];
   const std::size_t row = first_behind(world, fill, place->priority, job);
@@ -208,6 +210,23 @@ bool Guarantees::would_be_inside(const World& world, const Claim& claim,
     }
     if (c.amount > left) return false;
     any = true;
+  }
+  return any;
+}
+
+bool Guarantees::may_be_inside(const World& world, QueueId guarantor, int priority,
+                               const Charges& least) const {
+  const bool used = guarantor.index() < fills_.size() && !fills_[guarantor.index()].left.empty();
+  if (!used) return true;
+  const Fill& fill = fills_[guarantor.index()];
+  const std::size_t width = fill.resources.size();
+  const std::size_t row = first_behind(world, fill, priority, JobSlot::none()) * width;
+  const Row asked = row_for(fill.resources, least);
+  bool any = false;
+  for (std::size_t r = 0; r < width; ++r) {
+    const std::int64_t left = fill.left[row + r];
+    if (asked[r] > left) return false;
+    any = any || left > 0;
   }
   return any;
 }

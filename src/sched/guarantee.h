@@ -44,6 +44,10 @@ class Guarantees {
   /// Would be inside with these charges, behind all of its class. Who joined already keeps its
   /// place.
   bool would_be_inside(const World& world, const Claim& claim, const Charges& charges) const;
+  /// A bound for all who have not joined, are of this class or a lower one and ask for no less than
+  /// `least`: false if nobody of them would be inside.
+  bool may_be_inside(const World& world, QueueId guarantor, int priority,
+                     const Charges& least) const;
   /// Who would not be inside any more beside it.
   std::vector<JobSlot> pushed_by(const World& world, const Claim& claim,
                                  const Charges& charges) const;
@@ -60,6 +64,8 @@ class Guarantees {
   std::uint64_t growths() const { return growths_; }
   /// Counts how often somebody who had joined came to be inside, or outside, by what others did.
   std::uint64_t turns() const { return turns_; }
+  /// Counts how often somebody joined or left.
+  std::uint64_t moves() const { return moves_; }
 
   /// The same jobs, each inside or not.
   bool same_as(const Guarantees& other) const;
@@ -96,6 +102,7 @@ class Guarantees {
   News news_;
   std::uint64_t growths_ = 0;
   std::uint64_t turns_ = 0;
+  std::uint64_t moves_ = 0;
 };
 
 }  // namespace muster::sched

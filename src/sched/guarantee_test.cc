@@ -166,5 +166,23 @@ TEST(Guarantee, AChangedQueueOrPriorityCountsAtOnce) {
   EXPECT_EQ(check(w.world), "");
 }
 
+TEST(Guarantee, ABoundForAQueueSaysNoOnlyIfNobodyOfItIsInside) {
+  Ward w;
+  w.queue("q", 8);
+  const QueueId q = w.world.quota.find("q");
+  const auto may = [&](int priority, std::int64_t least) {
+    return w.world.guarantees.may_be_inside(w.world, q, priority, Ward::gpus(least));
+  };
+  EXPECT_TRUE(may(50, 1));
+  w.run("first", "q", 5, 50);
+  EXPECT_TRUE(may(50, 3));
+  EXPECT_FALSE(may(50, 4));
+  EXPECT_TRUE(may(60, 8)) << "a higher class comes before it";
+  w.run("second", "q", 3, 50);
+  EXPECT_FALSE(may(50, 0)) << "nothing is left, however little somebody asks for";
+  w.end("first");
+  EXPECT_TRUE(may(50, 5));
+}
+
 }  // namespace
 }  // namespace muster::sched

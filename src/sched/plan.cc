@@ -196,7 +196,7 @@ class Planner {
     considered_ = slot;
     over_held_ = lent_ = false;  // of the line before
     const Line& line = world_.line(id);
-    if (given_up_.contains(slot) || out_of_turn_.contains(slot)) {
+    if (given_up_.contains(slot) || out_of_turn_.contains(slot) || behind_.contains(slot)) {
       agenda_.advance(world_, id);
       return;
     }
@@ -247,6 +247,7 @@ class Planner {
     // Equal jobs behind it may evict as well: a queue need not get its own back one by one.
     const bool fifo = world_.quota[line.queue].strategy == Strategy::Fifo;
     if (preempting && !fifo && agenda_.has_next(world_, id)) {
+      if (!evicting_.contains(slot)) passed_.insert(slot);
       agenda_.advance(world_, id);
     } else {
       agenda_.park(world_, id, why, recheck);
@@ -401,6 +402,8 @@ class Planner {
         slot, std::move(pods), world_.charges(shape, counts, chosen.venue->types, policy_));
     calendar_.placed(chosen.venue->cluster, slot, now_placed.pods);
     plan_.decisions.emplace_back(std::move(placed));
+    passed_.erase(slot);
+    if (was_passed_in(id)) behind_.insert(slot);
     if (out_of_turn_.contains(slot)) {
       agenda_.started_out_of_turn(world_, job.queue);
     } else {
@@ -442,9 +445,27 @@ class Planner {
     if (std::exchange(promise_ended_, false)) agenda_.looks_at_others_again();
     if (std::exchange(others_kept_away_, false)) agenda_.retry_all(world_);
     if (!opened_.empty()) no_nodes_.clear();
+    go_back();
     opened_.clear();
     freed_.clear();
     lost_.clear();
+  }
+
+  /// To those whose victims are leaving, before others of their lines that came to be looked at
+  /// behind them: what these gave back may be enough for the first of each.
+  void go_back() {
+    if (opened_.empty() && freed_.empty()) return;
+    std::map<LineId, JobSlot> first;
+    for (const JobSlot slot : passed_) {
+      const auto [it, is_new] = first.try_emplace(world_.job(slot).line, slot);
+      if (!is_new && comes_before(world_.job(slot), world_.job(it->second))) it->second = slot;
+    }
+    for (const auto& [line, slot] : first) agenda_.go_back(world_, slot);
+  }
+
+  bool was_passed_in(LineId id) const {
+    return std::any_of(passed_.begin(), passed_.end(),
+                       [&](JobSlot slot) { return world_.job(slot).line == id; });
   }
 
   /// The node was kept for a job of a lower class: that reservation is made anew in a later plan.
@@ -539,11 +560,14 @@ class Planner {
     recheck = std::min(recheck, fit->start);
   }
 
-  /// Those where quota is not the obstacle.
-  Venues with_quota(const Job& job, Venues venues) const {
+  /// Those where quota is not the obstacle. What is held for others may be given to them in this
+  /// plan.
+  Venues with_quota(const Job& job, Venues venues) {
     std::erase_if(venues.all, [&](const Venue& venue) {
-      return over_quota(world_, job, venues.least[venue.charges], agenda_.capacity, policy_.rules)
-          .has_value();
+      const auto over =
+          over_quota(world_, job, venues.least[venue.charges], agenda_.capacity, policy_.rules);
+      over_held_ = over_held_ || (over && over->bound == QuotaBound::Held);
+      return over.has_value();
     });
     return venues;
   }
@@ -624,6 +648,8 @@ class Planner {
   std::set<JobSlot> stopped_;
   std::set<JobSlot> out_of_turn_;           // started before others of their line or fifo queue
   std::map<JobSlot, Preempting> evicting_;  // for whom others were stopped in this plan
+  std::set<JobSlot> passed_;                // their victims are leaving: equals behind were tried
+  std::set<JobSlot> behind_;                // those of them who started
   std::vector<JobSlot> overdue_;
   Turn turn_ = Turn::Everybody;   // of the line at hand
   bool lent_ = false;             // it has a place that it is not its turn to take

@@ -95,12 +95,18 @@ std::string wrong_nearness(const std::vector<Standing>& all, const Standing& pod
   return "";
 }
 
-/// Whether the pod could be told by its own words to stand there, room and taints aside.
-bool is_asked_for(const model::PodShape& pod, const model::NodeSpec& node) {
-  for (const auto& [key, value] : pod.node_selector) {
-    const auto it = node.labels.find(key);
-    if (it == node.labels.end() || it->second != value) return false;
-  }
+bool has_all(const model::NodeSpec& node, const model::Labels& labels) {
+  return std::all_of(labels.begin(), labels.end(), [&](const auto& wanted) {
+    const auto it = node.labels.find(wanted.first);
+    return it != node.labels.end() && it->second == wanted.second;
+  });
+}
+
+/// Whether the pod could be told by its own words and its pool's to stand there, room and taints
+/// aside.
+bool is_asked_for(const model::PodShape& pod, const model::Labels& pool,
+                  const model::NodeSpec& node) {
+  if (!has_all(node, pod.node_selector) || !has_all(node, pool)) return false;
   for (const model::Spread& spread : pod.spread) {
     if (spread.required && domain(node, spread.topology_key).empty()) return false;
   }
@@ -110,8 +116,11 @@ bool is_asked_for(const model::PodShape& pod, const model::NodeSpec& node) {
              [&](const auto& term) { return model::matches(term, node.labels, node.name); });
 }
 
-std::string wrong_spread(const World& world, sched::ClusterId cluster,
+std::string wrong_spread(const World& world, const model::Placed& placed,
                          const std::vector<Standing>& all, const Standing& pod) {
+  const sched::ClusterId cluster = world.fleet.find_cluster(placed.cluster);
+  model::Labels pool;
+  if (!placed.pool.empty()) pool = world.pool(world.find_pool(placed.pool)).spec.node_selector;
   for (const model::Spread& spread : pod.shape->spread) {
     if (!spread.required) continue;
     // Pods of other sets of the gang that count too may have come later and upset what was even.
@@ -124,11 +133,12 @@ std::string wrong_spread(const World& world, sched::ClusterId cluster,
     for (const sched::NodeId id : world.fleet.cluster(cluster).nodes) {
       const sched::Node& node = world.fleet.node(id);
       if (node.seen && node.spec.ready && !node.spec.cordoned &&
-          is_asked_for(*pod.shape, node.spec))
+          is_asked_for(*pod.shape, pool, node.spec))
         counts.try_emplace(domain(node.spec, spread.topology_key), 0);
     }
     for (const Standing& other : all) {
-      if (is_asked_for(*pod.shape, *other.node) && model::matches(spread.selector, *other.labels))
+      if (is_asked_for(*pod.shape, pool, *other.node) &&
+          model::matches(spread.selector, *other.labels))
         ++counts[domain(*other.node, spread.topology_key)];
     }
     int least = counts.begin()->second;
@@ -155,7 +165,7 @@ std::string wrong_neighbours(const World& world, const model::Placed& placed) {
       if (auto wrong = wrong_distance(pod, other); !wrong.empty()) return wrong;
     }
     if (auto wrong = wrong_nearness(all, pod); !wrong.empty()) return wrong;
-    if (auto wrong = wrong_spread(world, cluster, all, pod); !wrong.empty()) return wrong;
+    if (auto wrong = wrong_spread(world, placed, all, pod); !wrong.empty()) return wrong;
   }
   return "";
 }

@@ -273,10 +273,17 @@ class Runner {
       if (!is_eviction(decision) || !late) return false;
       evictors.insert(stopped->beneficiary);
     }
-    // What was kept for others on these nodes is dropped; nothing else happens.
+    // What was kept for others on these nodes is dropped, and others may keep what was kept for
+    // those who evict now; nothing else happens.
+    const bool gave_up_nodes =
+        std::any_of(again.decisions.begin(), again.decisions.end(), [&](const auto& decision) {
+          const auto* dropped = std::get_if<model::ReservationDropped>(&decision);
+          return dropped != nullptr && evictors.contains(dropped->job);
+        });
     return std::all_of(again.decisions.begin(), again.decisions.end(), [&](const auto& decision) {
       const auto* reserved = std::get_if<model::Reserved>(&decision);
-      if (reserved != nullptr) return reserved->preempting && evictors.contains(reserved->job);
+      if (reserved != nullptr)
+        return reserved->preempting ? evictors.contains(reserved->job) : gave_up_nodes;
       return !std::holds_alternative<model::Placed>(decision);
     });
   }
