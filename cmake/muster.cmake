@@ -10,8 +10,9 @@
 #   muster_bench(NAME SOURCES file... [DEPS lib...] [LIBS target...])
 #     becomes build/<preset>/bin/bench_NAME, run by `make bench-NAME`
 #   muster_fuzz(NAME SOURCES file... [DEPS lib...] [LIBS target...] [RUNS n] [MAX_LEN bytes]
-#               [SEEDS glob...])
-#     a libFuzzer target, in the asan preset only; SEEDS are the files it starts from
+#               [SEEDS glob...] [LONG])
+#     a libFuzzer target, in the asan preset only; SEEDS are the files it starts from; with LONG
+#     inputs are not short at first
 #   muster_soak(NAME KIND kind BINARY target [OPTIONS ...])
 #     a long run of that binary; tools/soak.sh knows the kinds. Every fuzzer has one.
 #
@@ -155,7 +156,7 @@ function(muster_bench NAME)
 endfunction()
 
 function(muster_fuzz NAME)
-  cmake_parse_arguments(ARG "" "RUNS;MAX_LEN" "SOURCES;DEPS;LIBS;SEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "RUNS;MAX_LEN" "SOURCES;DEPS;LIBS;SEEDS" ${ARGN})
   if(NOT MUSTER_SANITIZE MATCHES fuzzer-no-link)
     return()
   endif()
@@ -171,6 +172,9 @@ function(muster_fuzz NAME)
   set(OPTIONS -timeout=60 -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/)
   if(ARG_MAX_LEN)
     list(APPEND OPTIONS -max_len=${ARG_MAX_LEN})
+  endif()
+  if(ARG_LONG)
+    list(APPEND OPTIONS -len_control=0)
   endif()
   if(ARG_SEEDS)
     file(GLOB_RECURSE SEEDS CONFIGURE_DEPENDS ${ARG_SEEDS})
