@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "kube/json.h"
+#include "kube/proto_objects.h"
 
 namespace muster::kube {
 
@@ -21,7 +22,15 @@ std::optional<Duration> retry_after_of(std::string_view header) {
   return seconds(*count);
 }
 
-bool is_status(const json::value& value) { return text_at(value, {"kind"}) == "Status"; }
+/// The Status that the body is, in the one form or the other; null: it is none.
+json::value status_of(std::string_view body) {
+  if (const std::string_view inside = unwrap_proto(body); !inside.empty())
+    return read_proto(inside, proto_status).value_or(json::value());
+  json::error_code wrong;
+  json::value value = json::parse(body, wrong);
+  const bool is_status = !wrong && text_at(value, {"kind"}) == "Status";
+  return is_status ? value : json::value();
+}
 
 }  // namespace
 
@@ -66,11 +75,10 @@ ApiError api_error_of(const json::value& status) {
 }
 
 ApiError api_error_of(int code, const net::Headers& headers, std::string_view body) {
-  json::error_code ignored;
-  const json::value value = json::parse(body, ignored);
+  const json::value status = status_of(body);
   ApiError error;
-  if (!ignored && is_status(value)) {
-    error = api_error_of(value);
+  if (!status.is_null()) {
+    error = api_error_of(status);
   } else {
     std::string_view start = trim(body.substr(0, 300));
     start = start.substr(0, start.find('\n'));

@@ -302,8 +302,8 @@ Status check_cluster(const ClusterEntry& cluster) {
   if (!proxy) return proxy.error();
   if (!net::is_known_proxy(*proxy)) {
     return invalid(
-        fmt::format("{}.proxy-url: '{}': only proxies at http:// and socks5:// are known", where,
-                    cluster.proxy_url));
+        fmt::format("{}.proxy-url: '{}': only proxies at http://, https:// and socks5:// are known",
+                    where, cluster.proxy_url));
   }
   return Ok{};
 }

@@ -188,6 +188,7 @@ TEST(Kubeconfig, ErrorsNameTheFileAndTheField) {
   EXPECT_THAT(refusal(with_cluster("{server: https://h, proxy-url: 'ftp://p:1'}")),
               HasSubstr("clusters[k].proxy-url"));
   EXPECT_EQ(refusal(with_cluster("{server: https://h, proxy-url: 'socks5://p:1'}")), "fine");
+  EXPECT_EQ(refusal(with_cluster("{server: https://h, proxy-url: 'https://p:1'}")), "fine");
   EXPECT_THAT(refusal(with_user("{client-key: k}")),
               HasSubstr("users[u].client-certificate: is missing"));
   EXPECT_THAT(refusal(with_user("{as-groups: [g]}")), HasSubstr("users[u].as: is missing"));

@@ -1,5 +1,7 @@
 #include "kube/reflector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -122,13 +124,15 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
     watch_began_ = Clock::now();
     events_before_ = stats_.events + stats_.bookmarks;
     decoder_ = std::make_unique<WatchDecoder>(
-        [this](const WatchEvent& event) { return take_event(event); });
+        [this](const WatchEvent& event) { return take_event(event); }, options_.message);
     const WatchOptions which{.label_selector = options_.label_selector,
                              .field_selector = options_.field_selector,
                              .resource_version = version_,
                              .timeout = jittered(options_.watch_timeout)};
     ApiRequest request = watch_request(options_.resource, options_.ns, which);
     request.idle_timeout = options_.idle_timeout;
+    if (options_.message != nullptr)
+      request.accept = fmt::format("{};stream=watch,application/json", protobuf_media_type);
     call_ = client_.stream_later(
         request,
         [self = shared_from_this()](std::string_view bytes) {

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "kube/api_error.h"
 #include "kube/client.h"
+#include "kube/protobuf.h"
 #include "kube/resource.h"
 
 namespace muster::kube {
@@ -39,6 +40,9 @@ struct ReflectorOptions {
   std::string ns = {};  // "": all namespaces
   std::string label_selector = {};
   std::string field_selector = {};
+  /// Watched as protobuf, if the server has it: the sink gets what this reads of an object. Lists
+  /// are JSON, and whole. Null: all is JSON.
+  const ProtoMessage* message = nullptr;
   std::int64_t page = 500;              // objects a request
   Duration watch_timeout = minutes(8);  // a watch is begun anew so often, without a gap
   Duration idle_timeout = minutes(3);   // servers send a bookmark a minute

@@ -129,10 +129,4 @@ Response json_response(int status, Body body) {
   return {status, {{"Content-Type", "application/json"}}, std::move(body)};
 }
 
-Response error_response(int status, std::string_view message) {
-  return json_response(status, fmt::format(R"({{"error":{{"status":{},"message":{}}}}})"
-                                           "\n",
-                                           status, json_quoted(message)));
-}
-
 }  // namespace muster::net

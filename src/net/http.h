@@ -116,7 +116,7 @@ std::string_view reason_phrase(int status);
 /// A text as a JSON string, with its quotes.
 std::string json_quoted(std::string_view text);
 
-/// {"error":{"status":404,"message":"..."}} with that status.
+/// {"error":{"code":"not_found","message":"..."}} with that status.
 Response error_response(int status, std::string_view message);
 
 Response json_response(int status, Body body);

@@ -250,7 +250,8 @@ class HttpClient::Core : public std::enable_shared_from_this<Core> {
   asio::awaitable<Result<TransportPtr>> connect(State call, const Url& url,
                                                 const std::optional<Url>& proxy);
   asio::awaitable<Result<TransportPtr>> connect_unix(State call, const Url& url);
-  asio::awaitable<Result<TransportPtr>> secure(State call, const Url& url, tcp::socket socket);
+  asio::awaitable<Result<TransportPtr>> secure(State call, const Url& url, TransportPtr link,
+                                               std::string server_name);
 
   void set_deadline(const State& call, SteadyTime at);
   Error interrupted(const CallState& call, std::string_view doing, const Url& url) const;
@@ -343,13 +344,22 @@ asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect(State call, cons
   }
   socket.set_option(tcp::no_delay(true), error);
   notice_dead_peers(socket);
+  TransportPtr link = plain_transport(std::move(socket));
+  call->end_now = [&] { link->close(); };
+  if (proxy && proxy->is_tls()) {
+    auto made = co_await secure(call, *proxy, std::move(link), proxy->host);
+    if (!made) co_return made.error();
+    link = std::move(*made);
+    call->end_now = [&] { link->close(); };
+  }
   if (proxy && (url.is_tls() || is_socks(*proxy))) {
-    const Status made = co_await open_tunnel(socket, url, *proxy);
+    const Status made = co_await open_tunnel(*link, url, *proxy);
     if (call->is_interrupted()) co_return interrupted(*call, "cannot connect to", to);
     if (!made) co_return made.error();
   }
-  if (!url.is_tls()) co_return plain_transport(std::move(socket));
-  co_return co_await secure(call, url, std::move(socket));
+  if (!url.is_tls()) co_return std::move(link);
+  const std::string& name = options_.tls.server_name;
+  co_return co_await secure(call, url, std::move(link), name.empty() ? url.host : name);
 }
 
 asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect_unix(State call, const Url& url) {
@@ -372,15 +382,14 @@ asio::awaitable<Result<TransportPtr>> HttpClient::Core::connect_unix(State call,
 }
 
 asio::awaitable<Result<TransportPtr>> HttpClient::Core::secure(State call, const Url& url,
-                                                               tcp::socket socket) {
+                                                               TransportPtr link,
+                                                               std::string server_name) {
   if (!tls_) {
     auto made = make_tls_context(options_.tls);
     if (!made) co_return made.error();
     tls_ = std::move(*made);
   }
-  const std::string& name = options_.tls.server_name;
-  TransportPtr transport =
-      tls_client_transport(std::move(socket), tls_, name.empty() ? url.host : name);
+  TransportPtr transport = link->secured(tls_, server_name);
   call->end_now = [&] { transport->close(); };
   error_code error;
   co_await transport->start(error);

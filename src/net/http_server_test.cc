@@ -72,7 +72,7 @@ TEST(HttpServer, UnknownPathsAndMethodsAreToldInJson) {
   Server server(hello);
   EXPECT_THAT(server.ask("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"),
               AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("Content-Type: application/json"),
-                    EndsWith(R"({"error":{"status":404,"message":"nothing is at /nothing"}})"
+                    EndsWith(R"({"error":{"code":"not_found","message":"nothing is at /nothing"}})"
                              "\n")));
   EXPECT_THAT(server.ask("DELETE /hello HTTP/1.1\r\nHost: x\r\n\r\n"),
               AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD, OPTIONS\r\n"),

@@ -30,7 +30,7 @@ TEST(Headers, CompareNamesWithoutCase) {
 
 TEST(ErrorResponse, QuotesAnything) {
   EXPECT_EQ(error_response(400, "a \"b\" \\ \n \x01 \xff").body.view(),
-            R"({"error":{"status":400,"message":"a \"b\" \\ \n \u0001 \u00ff"}})"
+            R"({"error":{"code":"invalid","message":"a \"b\" \\ \n \u0001 \u00ff"}})"
             "\n");
 }
 
@@ -121,7 +121,8 @@ TEST(Proxy, IsUsedUnlessTheHostIsExempt) {
     EXPECT_FALSE(proxied(url)) << url;
   }
   EXPECT_FALSE(proxy_for(parse_url("http://far").value(), {"p:1", "", "*"}).value().has_value());
-  EXPECT_FALSE(proxy_for(parse_url("http://far").value(), {"https://p", "", ""}).ok());
+  EXPECT_FALSE(proxy_for(parse_url("http://far").value(), {"ftp://p", "", ""}).ok());
+  EXPECT_TRUE(proxy_for(parse_url("http://far").value(), {"https://p", "", ""}).ok());
   EXPECT_TRUE(proxy_for(parse_url("http://far").value(), {"socks5://p", "", ""}).ok());
 }
 

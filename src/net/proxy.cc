@@ -66,7 +66,9 @@ bool is_exempt(const Url& url, std::string_view rule) {
 }  // namespace
 
 bool is_socks(const Url& proxy) { return proxy.scheme == "socks5" || proxy.scheme == "socks5h"; }
-bool is_known_proxy(const Url& proxy) { return proxy.scheme == "http" || is_socks(proxy); }
+bool is_known_proxy(const Url& proxy) {
+  return proxy.scheme == "http" || proxy.scheme == "https" || is_socks(proxy);
+}
 
 ProxyOptions proxy_from_environment(const std::function<const char*(const char*)>& variable) {
   const auto first_of = [&](const char* a, const char* b) -> std::string {
@@ -92,8 +94,8 @@ Result<std::optional<Url>> proxy_for(const Url& url, const ProxyOptions& options
   auto proxy = parse_url(text.find("://") == std::string::npos ? "http://" + text : text, "proxy");
   if (!proxy) return proxy.error();
   if (!is_known_proxy(*proxy)) {
-    return invalid(
-        fmt::format("proxy: '{}': only proxies at http:// and socks5:// are known", text));
+    return invalid(fmt::format(
+        "proxy: '{}': only proxies at http://, https:// and socks5:// are known", text));
   }
   return std::optional<Url>(std::move(*proxy));
 }

@@ -11,8 +11,9 @@
 
 namespace muster::net {
 
-/// As the variables http_proxy, https_proxy and no_proxy mean it. A proxy is spoken to in plain
-/// HTTP; to reach an https URL it makes a tunnel (CONNECT). Or it speaks SOCKS 5, and tunnels all.
+/// As the variables http_proxy, https_proxy and no_proxy mean it. A proxy is spoken to in
+/// HTTP, with TLS if its URL says so; to reach an https URL it makes a tunnel (CONNECT). Or it
+/// speaks SOCKS 5, and tunnels all.
 struct ProxyOptions {
   std::string http = {};      // "http://proxy:3128", "proxy:3128", "socks5://u:p@proxy:1080" or ""
   std::string https = {};     // for https URLs
@@ -22,7 +23,8 @@ struct ProxyOptions {
   bool even_for_this_machine = false;
 };
 
-/// What is known: http, socks5 and socks5h, which are the same: names are looked up by the proxy.
+/// What is known: http, https, socks5 and socks5h; the last two are the same: names are looked up
+/// by the proxy.
 bool is_known_proxy(const Url& proxy);
 bool is_socks(const Url& proxy);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "net/exchange.h"
+#include "net/refusal.h"
 #include "net/websocket_session.h"
 
 namespace muster::net {
@@ -145,7 +146,10 @@ struct Responder::Handle {
   explicit Handle(std::shared_ptr<Exchange> e) : exchange(std::move(e)) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() { exchange->answer(error_response(500, "the server lost this request; try again")); }
+  ~Handle() {
+    exchange->answer(
+        refusal(500, "the server lost this request; try again", exchange->request_id()));
+  }
   std::shared_ptr<Exchange> exchange;
 };
 

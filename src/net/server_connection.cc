@@ -7,6 +7,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "net/refusal.h"
 #include "net/server_io.h"
 #include "net/websocket_session.h"
 
@@ -222,12 +223,13 @@ asio::awaitable<void> Connection::offer_continue() {
 
 Response Connection::failure_response(const RequestParser& parser) {
   if (peer_.is_refused) {
-    Response response = error_response(503, "too many connections; try again soon");
+    Response response = refusal(503, "too many connections; try again soon", access_.request_id);
     response.headers.add("Retry-After", "1");
     return response;
   }
-  if (parser.failure()) return error_response(parser.failure()->status, parser.failure()->message);
-  return error_response(408, "the request did not arrive in time");
+  if (parser.failure())
+    return refusal(parser.failure()->status, parser.failure()->message, access_.request_id);
+  return refusal(408, "the request did not arrive in time", access_.request_id);
 }
 
 void Connection::start_request(Request& request) {
@@ -256,7 +258,8 @@ asio::awaitable<Exchange::Answer> Connection::await_answer(std::shared_ptr<Excha
     co_await wait_for_wake();
   }
   exchange->abandon();
-  Exchange::Answer late{.response = error_response(503, "no answer in time; try again later")};
+  Exchange::Answer late{.response =
+                            refusal(503, "no answer in time; try again later", access_.request_id)};
   late.response.headers.add("Retry-After", "1");
   co_return late;
 }

@@ -12,6 +12,7 @@
 #include "net/http_client.h"
 #include "net/testing/listener.h"
 #include "net/testing/server.h"
+#include "net/testing/tls_end.h"
 
 namespace muster::net {
 namespace {
@@ -21,6 +22,7 @@ using testing::Listener;
 using testing::RawClient;
 using testing::Server;
 using ::testing::StartsWith;
+using testing::TlsEnd;
 
 /// A folder with an authority, a server's certificate for localhost and 127.0.0.1, and a client's.
 class Certificates {
@@ -220,6 +222,63 @@ TEST_F(Tls, TunnelsThroughAProxy) {
   serves.join();
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->body, "true ''");
+}
+
+TEST_F(Tls, TunnelsThroughAProxyThatSpeaksTlsItself) {
+  Server server = serve(certificates().server());
+  Listener proxy;
+  std::thread serves([&] {
+    RawClient client = proxy.accept();
+    TlsEnd end(client, certificates().server());
+    EXPECT_THAT(end.read_until("\r\n\r\n"), StartsWith("CONNECT muster.example:443 HTTP/1.1"));
+    end.send("HTTP/1.1 200 Connection established\r\n\r\n");
+    RawClient to = server.connect();
+    end.splice(to);
+  });
+  auto tls = trusting();
+  tls.server_name = "localhost";  // of the server; the proxy is asked for its own name
+  auto client = HttpClient::make(
+      {.tls = tls, .proxy = {.https = fmt::format("https://127.0.0.1:{}", proxy.port())}});
+  const auto answer = (*client)->send({.url = "https://muster.example/who"});
+  client->reset();
+  serves.join();
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->body, "true ''");
+}
+
+TEST_F(Tls, SendsPlainRequestsThroughAProxyThatSpeaksTls) {
+  Listener proxy;
+  std::thread serves([&] {
+    RawClient client = proxy.accept();
+    TlsEnd end(client, certificates().server());
+    EXPECT_THAT(end.read_until("\r\n\r\n"), StartsWith("GET http://muster.example/who HTTP/1.1"));
+    end.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+  });
+  auto client = HttpClient::make(
+      {.tls = trusting(), .proxy = {.http = fmt::format("https://127.0.0.1:{}", proxy.port())}});
+  const auto answer = (*client)->send({.url = "http://muster.example/who"});
+  client->reset();
+  serves.join();
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->body, "hi");
+}
+
+TEST_F(Tls, AProxyWhoseCertificateNobodyVouchesForIsNotSpokenTo) {
+  Listener proxy;
+  std::thread serves([&] {
+    RawClient client = proxy.accept();
+    TlsEnd end(client, certificates().server());
+    EXPECT_EQ(end.read_until("\r\n\r\n"), "");
+  });
+  auto client =
+      HttpClient::make({.tls = {.ca_file = certificates().file("other-ca.pem")},
+                        .proxy = {.https = fmt::format("https://127.0.0.1:{}", proxy.port())}});
+  const auto answer = (*client)->send({.url = "https://muster.example/who"});
+  client->reset();
+  serves.join();
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().message,
+              StartsWith(fmt::format("cannot trust https://127.0.0.1:{}", proxy.port())));
 }
 
 TEST_F(Tls, TunnelsThroughASocksProxy) {

@@ -36,6 +36,23 @@ void limit_send_buffer(Socket& socket, int bytes) {
   socket.set_option(asio::socket_base::send_buffer_size(bytes), ignored);
 }
 
+SSL* client_session(const TlsContext& context, const std::string& server_name) {
+  SSL* ssl = SSL_new(context.get());
+  X509_VERIFY_PARAM* checks = SSL_get0_param(ssl);
+  if (X509_VERIFY_PARAM_set1_ip_asc(checks, server_name.c_str()) != 1) {
+    X509_VERIFY_PARAM_set1_host(checks, server_name.data(), server_name.size());
+    SSL_set_tlsext_host_name(ssl, server_name.c_str());
+  }
+  static constexpr unsigned char protocols[] = "\x08http/1.1";
+  SSL_set_alpn_protos(ssl, protocols, sizeof protocols - 1);
+  return ssl;
+}
+
+/// TLS over a socket, or over the TLS of a proxy.
+template <typename Below>
+std::unique_ptr<Transport> tls_over(Below below, SSL* ssl,
+                                    asio::ssl::stream_base::handshake_type role);
+
 template <typename Socket>
 class PlainTransport final : public Transport {
  public:
@@ -68,15 +85,24 @@ class PlainTransport final : public Transport {
   void abort() override { abort_socket(socket_); }
   void hold_at_most(int bytes) override { limit_send_buffer(socket_, bytes); }
   bool is_stale() override { return closed_by_peer(socket_.native_handle()); }
+  std::unique_ptr<Transport> secured(const TlsContext& context,
+                                     const std::string& server_name) override {
+    if constexpr (std::is_same_v<Socket, TcpSocket>) {
+      return tls_over(std::move(socket_), client_session(context, server_name),
+                      asio::ssl::stream_base::client);
+    }
+    return nullptr;
+  }
 
  private:
   Socket socket_;
 };
 
+template <typename Below>
 class TlsTransport final : public Transport {
  public:
-  TlsTransport(TcpSocket socket, SSL* ssl, asio::ssl::stream_base::handshake_type role)
-      : stream_(std::move(socket), ssl), role_(role) {}
+  TlsTransport(Below below, SSL* ssl, asio::ssl::stream_base::handshake_type role)
+      : stream_(std::move(below), ssl), role_(role) {}
 
   asio::awaitable<void> start(error_code& error) override {
     return stream_.async_handshake(role_, into(error));
@@ -91,19 +117,28 @@ class TlsTransport final : public Transport {
   asio::awaitable<void> finish_writing() override {
     error_code ignored;
     co_await stream_.async_shutdown(into(ignored));
-    stream_.next_layer().shutdown(TcpSocket::shutdown_send, ignored);
+    stream_.lowest_layer().shutdown(TcpSocket::shutdown_send, ignored);
   }
   void cancel() override {
     error_code ignored;
-    stream_.next_layer().cancel(ignored);
+    stream_.lowest_layer().cancel(ignored);
   }
   void close() override {
     error_code ignored;
-    stream_.next_layer().close(ignored);
+    stream_.lowest_layer().close(ignored);
   }
-  void abort() override { abort_socket(stream_.next_layer()); }
-  void hold_at_most(int bytes) override { limit_send_buffer(stream_.next_layer(), bytes); }
-  bool is_stale() override { return closed_by_peer(stream_.next_layer().native_handle()); }
+  void abort() override { abort_socket(stream_.lowest_layer()); }
+  void hold_at_most(int bytes) override { limit_send_buffer(stream_.lowest_layer(), bytes); }
+  bool is_stale() override { return closed_by_peer(stream_.lowest_layer().native_handle()); }
+
+  std::unique_ptr<Transport> secured(const TlsContext& context,
+                                     const std::string& server_name) override {
+    if constexpr (std::is_same_v<Below, TcpSocket>) {
+      return tls_over(std::move(stream_), client_session(context, server_name),
+                      asio::ssl::stream_base::client);
+    }
+    return nullptr;
+  }
 
   std::string refusal() const override {
     const long result = SSL_get_verify_result(handle());
@@ -121,11 +156,17 @@ class TlsTransport final : public Transport {
   }
 
  private:
-  SSL* handle() const { return const_cast<asio::ssl::stream<TcpSocket>&>(stream_).native_handle(); }
+  SSL* handle() const { return const_cast<asio::ssl::stream<Below>&>(stream_).native_handle(); }
 
-  asio::ssl::stream<TcpSocket> stream_;
+  asio::ssl::stream<Below> stream_;
   asio::ssl::stream_base::handshake_type role_;
 };
+
+template <typename Below>
+std::unique_ptr<Transport> tls_over(Below below, SSL* ssl,
+                                    asio::ssl::stream_base::handshake_type role) {
+  return std::make_unique<TlsTransport<Below>>(std::move(below), ssl, role);
+}
 
 }  // namespace
 
@@ -144,21 +185,7 @@ std::unique_ptr<Transport> plain_transport(UnixSocket socket) {
 }
 
 std::unique_ptr<Transport> tls_server_transport(TcpSocket socket, const TlsContext& context) {
-  return std::make_unique<TlsTransport>(std::move(socket), SSL_new(context.get()),
-                                        asio::ssl::stream_base::server);
-}
-
-std::unique_ptr<Transport> tls_client_transport(TcpSocket socket, const TlsContext& context,
-                                                const std::string& server_name) {
-  SSL* ssl = SSL_new(context.get());
-  X509_VERIFY_PARAM* checks = SSL_get0_param(ssl);
-  if (X509_VERIFY_PARAM_set1_ip_asc(checks, server_name.c_str()) != 1) {
-    X509_VERIFY_PARAM_set1_host(checks, server_name.data(), server_name.size());
-    SSL_set_tlsext_host_name(ssl, server_name.c_str());
-  }
-  static constexpr unsigned char protocols[] = "\x08http/1.1";
-  SSL_set_alpn_protos(ssl, protocols, sizeof protocols - 1);
-  return std::make_unique<TlsTransport>(std::move(socket), ssl, asio::ssl::stream_base::client);
+  return tls_over(std::move(socket), SSL_new(context.get()), asio::ssl::stream_base::server);
 }
 
 asio::mutable_buffer ReadBuffer::room() {

@@ -51,14 +51,16 @@ class Transport {
   virtual std::string refusal() const { return {}; }
   /// Common name of the peer's verified certificate.
   virtual std::string peer_name() const { return {}; }
+  /// A client's TLS inside of this connection, which is given up for it; the certificate has to be
+  /// valid for the name when the context verifies. Null where there is no TLS: Unix sockets, and
+  /// TLS inside of TLS inside of TLS.
+  virtual std::unique_ptr<Transport> secured(const TlsContext& context,
+                                             const std::string& server_name) = 0;
 };
 
 std::unique_ptr<Transport> plain_transport(TcpSocket socket);
 std::unique_ptr<Transport> plain_transport(UnixSocket socket);
 std::unique_ptr<Transport> tls_server_transport(TcpSocket socket, const TlsContext& context);
-/// The certificate has to be valid for the name when the context verifies.
-std::unique_ptr<Transport> tls_client_transport(TcpSocket socket, const TlsContext& context,
-                                                const std::string& server_name);
 
 /// Bytes read and not yet used. Grows while a message needs it, and is given back in between.
 class ReadBuffer {

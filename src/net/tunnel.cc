@@ -4,10 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/asio/read.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <string>
 
 #include "net/base64.h"
@@ -18,25 +14,23 @@ namespace muster::net {
 
 namespace {
 
-auto into(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
-
 Error refused(const Url& to, const Url& proxy, std::string_view why) {
   return {Fault::Unavailable,
           fmt::format("proxy {} does not connect to {}: {}", proxy.origin(), to.authority(), why)};
 }
 
-asio::awaitable<Status> connect_http(TcpSocket& socket, const Url& to, const Url& proxy) {
+asio::awaitable<Status> connect_http(Transport& link, const Url& to, const Url& proxy) {
   Headers headers;
   if (!proxy.userinfo.empty()) {
     headers.add("Proxy-Authorization", "Basic " + base64_encode(proxy.userinfo));
   }
   const std::string head = request_head("CONNECT", to.authority(), to.authority(), headers, 0);
   error_code error;
-  co_await asio::async_write(socket, asio::buffer(head), into(error));
+  co_await link.write(std::array{asio::const_buffer(asio::buffer(head))}, error);
   ResponseParser parser({}, true, [](std::string_view) { return true; });
   ReadBuffer buffer;
   while (!error && !parser.is_done() && !parser.failure()) {
-    buffer.grew(co_await socket.async_read_some(buffer.room(), into(error)));
+    buffer.grew(co_await link.read_some(buffer.room(), error));
     buffer.drop(parser.feed(buffer.unread()));
   }
   if (!error && !parser.failure() && parser.status() / 100 == 2) co_return Ok{};
@@ -89,8 +83,7 @@ std::string socks_refusal(unsigned char code) {
 /// What was said to a SOCKS proxy and what it answered.
 class Socks {
  public:
-  Socks(TcpSocket& socket, const Url& to, const Url& proxy)
-      : socket_(socket), to_(to), proxy_(proxy) {}
+  Socks(Transport& link, const Url& to, const Url& proxy) : link_(link), to_(to), proxy_(proxy) {}
 
   asio::awaitable<Status> connect() {
     if (to_.host.size() > 255) co_return no("the host's name is too long");
@@ -124,9 +117,12 @@ class Socks {
  private:
   /// False: it did not answer with so many bytes.
   asio::awaitable<bool> ask(std::string bytes, std::size_t size) {
-    co_await asio::async_write(socket_, asio::buffer(bytes), into(error_));
+    co_await link_.write(std::array{asio::const_buffer(asio::buffer(bytes))}, error_);
     answer_.assign(size, '\0');
-    if (!error_) co_await asio::async_read(socket_, asio::buffer(answer_), into(error_));
+    std::size_t read = 0;
+    while (!error_ && read < size) {
+      read += co_await link_.read_some(asio::buffer(answer_) + read, error_);
+    }
     co_return !error_;
   }
   std::string failure() const {
@@ -134,7 +130,7 @@ class Socks {
   }
   Error no(std::string_view why) const { return refused(to_, proxy_, why); }
 
-  TcpSocket& socket_;
+  Transport& link_;
   const Url& to_;
   const Url& proxy_;
   std::string answer_;
@@ -143,10 +139,10 @@ class Socks {
 
 }  // namespace
 
-asio::awaitable<Status> open_tunnel(TcpSocket& socket, Url to, const Url& proxy) {
+asio::awaitable<Status> open_tunnel(Transport& link, Url to, const Url& proxy) {
   to.port = to.effective_port();
-  if (!is_socks(proxy)) co_return co_await connect_http(socket, to, proxy);
-  Socks socks(socket, to, proxy);
+  if (!is_socks(proxy)) co_return co_await connect_http(link, to, proxy);
+  Socks socks(link, to, proxy);
   co_return co_await socks.connect();
 }
 

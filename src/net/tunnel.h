@@ -9,6 +9,6 @@ namespace muster::net {
 
 /// Asks the proxy at the other end (CONNECT of HTTP, or SOCKS 5) to pass bytes on to the URL's
 /// server, whose name is looked up there.
-asio::awaitable<Status> open_tunnel(TcpSocket& socket, Url to, const Url& proxy);
+asio::awaitable<Status> open_tunnel(Transport& link, Url to, const Url& proxy);
 
 }  // namespace muster::net

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "kube/exec_credential.h"
 #include "kube/kubeconfig.h"
+#include "kube/proto_objects.h"
 #include "kube/watch.h"
 #include "tests/fuzz/input.h"
 
@@ -36,5 +37,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   MUSTER_CHECK(!credential || !credential->token.empty() || !credential->cert_pem.empty(), "empty");
   kube::WatchDecoder decoder([](const kube::WatchEvent& event) { return event.object != nullptr; });
   decoder.feed(text);
+  kube::WatchDecoder frames([](const kube::WatchEvent& event) { return event.object != nullptr; },
+                            &kube::proto_pod);
+  frames.feed(text);
+  const auto pod = kube::read_proto(text, kube::proto_pod);
+  MUSTER_CHECK(!pod || pod->is_object(), "a message is a map");
   return 0;
 }

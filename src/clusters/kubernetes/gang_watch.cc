@@ -11,6 +11,7 @@
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/workload_state.h"
 #include "kube/informer.h"
+#include "kube/proto_objects.h"
 
 namespace muster::clusters {
 
@@ -41,8 +42,13 @@ class GangWatch::Core {
   Core(kube::Client& client, const std::string& ns, std::string selector,
        GangWatchHandlers handlers)
       : handlers_(std::move(handlers)), selector_(std::move(selector)) {
-    start(0, jobs_, client, kube::resources::jobs(), ns, job_sight_of);
-    start(1, pods_, client, kube::resources::pods(), ns, pod_sight_of);
+    kube::ReflectorOptions options{.ns = ns, .label_selector = selector_};
+    options.resource = kube::resources::jobs();
+    options.message = &kube::proto_job;
+    start(0, jobs_, client, options, job_sight_of);
+    options.resource = kube::resources::pods();
+    options.message = &kube::proto_pod;
+    start(1, pods_, client, options, pod_sight_of);
   }
   void stop() {
     jobs_->stop();
@@ -127,7 +133,7 @@ class GangWatch::Core {
 
   template <typename Sight>
   void start(std::size_t watch, std::optional<kube::Informer<Sight>>& informer,
-             kube::Client& client, kube::Resource resource, const std::string& ns,
+             kube::Client& client, const kube::ReflectorOptions& options,
              Sight (*make)(const boost::json::value&)) {
     using Value = std::shared_ptr<const Sight>;
     kube::InformerHandlers<Sight> on;
@@ -151,10 +157,7 @@ class GangWatch::Core {
     indexes[std::string(by_attempt)] = [](const Sight& sight) {
       return std::vector<std::string>{word_of(attempt_of(sight))};
     };
-    informer.emplace(client,
-                     kube::ReflectorOptions{
-                         .resource = std::move(resource), .ns = ns, .label_selector = selector_},
-                     make, std::move(on), std::move(indexes));
+    informer.emplace(client, options, make, std::move(on), std::move(indexes));
   }
 
   const GangWatchHandlers handlers_;
