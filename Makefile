@@ -9,7 +9,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo build dev test unit scenarios rewrite mutate properties sim server e2e e2e-versions cluster \
-        cluster-stop fuzz soak \
+        cluster-stop mcad-defects fuzz soak \
         bench bench-plan bench-fgd bench-growth bench-server bench-kube bench-appwrapper lint format docs-check clean
 
 help:  ## list the targets
@@ -75,6 +75,9 @@ cluster: build  ## leave two Kubernetes clusters, a real node and a Muster serve
 
 cluster-stop:  ## end what `make cluster` started
 	@tests/e2e/playground.py stop
+
+mcad-defects:  ## what MCAD 1.40 itself does where our tests are: docs/mcad-defects.md, by hand (builds it; minutes)
+	@tests/e2e/mcad_defects.py
 
 fuzz:  ## the parsers, a short run (ASan, libFuzzer)
 	@$(TIERS) fuzz

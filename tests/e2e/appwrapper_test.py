@@ -587,6 +587,34 @@ class Successor(WithHub):
         self.wait_phase("after", "Succeeded")
         self.assertEqual(self.names("jobs"), ["job.batch/after", "job.batch/kept"])
 
+    def test_a_kept_failure_says_the_same_after_a_restart_until_its_own_time_is_over(self):
+        def kept(name, *items):
+            return self.annotated(name, *items, retryLimit="0",
+                                  deletionOnFailureGracePeriodDuration="40s")
+        self.create(kept("ended", job("ended", "false")),
+                    kept("lives", job("bad", "false"), deployment("web")),
+                    kept("lacks", deployment("one"), deployment("two")))
+        self.wait_phase("lacks", "Running")
+        self.kubectl("delete", "deployment", "two")
+        names = {"ended": "FailedComponent", "lives": "FailedComponent",
+                 "lacks": "MissingComponent"}
+        for name, why in names.items():
+            self.wait_phase(name, "Failed")
+            self.assertEqual(self.condition(name, "Unhealthy"), ("True", why))
+        self.server.kill()
+        before = {name: self.status(name) for name in names}
+        self.server.start()
+        self.create(components("after", job("after")))
+        self.wait_phase("after", "Succeeded")
+        time.sleep(3)  # what is seen of them is told within a second
+        self.assertEqual({name: self.status(name) for name in names}, before)
+        for name, why in names.items():
+            self.wait(f"what {name} kept is gone", lambda one=name: self.condition(
+                one, "DeletingResources") == ("False", "DeletionComplete"))
+            self.assertEqual(self.status(name)["phase"], "Failed")
+            self.assertEqual(self.condition(name, "Unhealthy"), ("True", why))
+        self.assertEqual(self.names("jobs,deployments"), ["job.batch/after"])
+
     def test_what_failed_is_kept_for_a_while_also_where_pods_run_unless_it_is_suspended(self):
         self.create(self.annotated("kept", job("bad", "false"), deployment("web"), retryLimit="0",
                                    deletionOnFailureGracePeriodDuration="1h"))

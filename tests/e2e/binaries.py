@@ -27,8 +27,10 @@ ETCD = "3.6.7"
 KWOK = "0.7.0"
 KUBERAY = "1.4.2"
 HELM = "3.19.0"
+MCAD = "1.40.0"
 
 KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
+MCAD_MODULE = "github.com/project-codeflare/multi-cluster-app-dispatcher"
 BARE = ("etcd", "kube-apiserver")
 CONTROL_PLANE = (*BARE, "kube-controller-manager", "kube-scheduler", "kwok")
 FROM_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet",
@@ -38,6 +40,9 @@ PLAIN = {  # name -> module, package, version
     "kwok": ("sigs.k8s.io/kwok", "sigs.k8s.io/kwok/cmd/kwok", KWOK),
     "kuberay-operator": (KUBERAY_MODULE, KUBERAY_MODULE, KUBERAY),
     "helm": ("helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", HELM),
+}
+OF_ITS_OWN_MODULE = {  # the same; the replacements of its own go.mod count
+    "mcad-controller": (MCAD_MODULE, "./cmd/kar-controllers", MCAD),
 }
 DOWNLOAD_TRIES = 6
 
@@ -83,6 +88,11 @@ def module_folder(module, version):
 def kuberay_crds():
     """The files of KubeRay's kinds."""
     return sorted((module_folder(KUBERAY_MODULE, KUBERAY) / "config/crd/bases").glob("*.yaml"))
+
+
+def mcad_crds():
+    """The files of MCAD's kinds."""
+    return sorted((module_folder(MCAD_MODULE, MCAD) / "config/crd/bases").glob("*.yaml"))
 
 
 def staging_modules(folder, version):
@@ -143,6 +153,18 @@ def build_plain(target, name):
         shutil.move(folder / name, target / name)
 
 
+def build_of_its_own_module(target, name):
+    module, package, version = OF_ITS_OWN_MODULE[name]
+    print(f"building {name} {version}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="muster-kube-build-") as scratch:
+        folder = Path(scratch) / "module"
+        shutil.copytree(module_folder(module, version), folder, copy_function=shutil.copyfile)
+        folder.chmod(0o755)  # Go's own cache may not be written to
+        go(folder, "mod", "download", tries=DOWNLOAD_TRIES)
+        go(folder, "build", "-ldflags", "-s -w", "-o", str(Path(scratch) / name), package, tries=2)
+        shutil.move(Path(scratch) / name, target / name)
+
+
 def number_of(version):
     """1.31.4 of "oldest"; others are numbers."""
     return NAMED.get(version, version)
@@ -168,6 +190,8 @@ def find_binaries(version=KUBERNETES, names=CONTROL_PLANE, build=True):
         fcntl.flock(lock, fcntl.LOCK_EX)  # two that start together build once
         for name in (n for n in names if n in PLAIN and not has_all(folder, [n])):
             build_plain(folder, name)
+        for name in (n for n in names if n in OF_ITS_OWN_MODULE and not has_all(folder, [n])):
+            build_of_its_own_module(folder, name)
         missing = [n for n in names if n in FROM_KUBERNETES and not has_all(folder, [n])]
         if missing:
             build_kubernetes(folder, version, missing)

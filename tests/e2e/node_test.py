@@ -179,7 +179,7 @@ class Commands(WithNode):
         self.assertIn("no-such-program", self.refusal(job, "--", "no-such-program"))
         self.muster("cancel", job)
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
-        self.assertIn("Cancelled", self.refusal(job, "--", "ls"))
+        self.assertIn("is cancelled", self.refusal(job, "--", "ls"))
 
 
 class Notes(WithNode):

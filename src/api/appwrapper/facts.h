@@ -64,11 +64,21 @@ struct WrapperFacts {
   std::optional<model::JobRow> row = {};
   std::optional<WrapperWait> wait = {};  // of a job that waits
   ports::AttemptSight sight = {};        // of row->attempt; of another one it says nothing
+  std::string failed_before = {};  // v1beta2: an earlier server said that it failed for good: why
+  bool keeps_failed = false;       // and that what it made is kept, which is not known to be gone
 
   /// Something was seen of the job's newest attempt.
   bool is_seen() const { return row && row->attempt > 0 && sight.attempt.number == row->attempt; }
   /// It failed for good, and what the newest attempt made is still there.
-  bool is_kept_failure() const { return is_seen() && !sight.kept_failure.empty(); }
+  bool is_kept_failure() const {
+    return keeps_failed || (is_seen() && !sight.kept_failure.empty());
+  }
+  /// The same, or all of it is gone by now.
+  bool has_failed_for_good() const { return is_kept_failure() || !failed_before.empty(); }
+  /// Of such a failure.
+  const std::string& why_kept_failed() const {
+    return failed_before.empty() ? sight.kept_failure : failed_before;
+  }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {
     return (is_seen() && sight.is_made) || (row && row->started != Time::never());

@@ -220,6 +220,7 @@ void AppWrapperHub::do_events(Time now) {
     if (record.is_gone) continue;
     const bool waits =
         row->state == model::JobState::Waiting || row->state == model::JobState::Held;
+    if (waits && !record.facts.failed_before.empty()) ask_cancel(record.job());  // no more tries
     waits_->set(record.job(), waits ? now : Time::never());
     if (row->state == model::JobState::Succeeded) expire(record, event.at);
     touch(record);
@@ -239,7 +240,9 @@ void AppWrapperHub::do_sights() {
     Record& record = at->second;
     const bool is_older = sight.attempt.number < record.facts.sight.attempt.number;
     if (is_older || record.facts.sight == sight) continue;
+    const bool was_kept = !record.facts.sight.kept_failure.empty();
     record.facts.sight = std::move(sight);
+    if (was_kept && record.facts.sight.kept_failure.empty()) record.facts.keeps_failed = false;
     touch(record);
   }
 }

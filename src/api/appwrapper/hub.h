@@ -36,6 +36,7 @@
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
 #include "api/appwrapper/rows.h"
+#include "api/appwrapper/status_v1beta2.h"
 #include "api/appwrapper/status_writer.h"
 #include "api/appwrapper/wait_desk.h"
 #include "api/appwrapper/wrapper_events.h"
@@ -152,7 +153,11 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
-  bool has_kept_failure(const Record& record, const boost::json::object& status) const;
+  /// It failed, and its job is known while what it made is kept.
+  std::optional<KeptFailure> kept_failure_of(const Record& record,
+                                             const boost::json::object& status) const;
+  /// As an earlier server did. Its time goes on from then.
+  void keep_failed(Record& record, const KeptFailure& failure, Time now);
   /// It has Kueue's label, and Kueue may have been installed since.
   void ask_for_kueue(Record& record, const WrapperChange& change);
   void take_again(Record& record, const WrapperChange& change);
@@ -180,6 +185,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   /// Asks for what is wanted now and was not before.
   void edit(const Record& record, const WrapperAsk& followed);
   void drop_kept(const std::string& job);
+  void dropped_kept(const std::string& job, bool is_gone);
   void cancel(const std::string& job);
   void ask_cancel(const std::string& job);
   void cancel_strays(WrapperGroup group);

@@ -86,7 +86,7 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
-  if (facts.is_kept_failure()) row.reason = facts.sight.kept_failure;
+  if (facts.is_kept_failure()) row.reason = facts.why_kept_failed();
   if (facts.is_tried_again()) row.reason = job.reason;
   if (facts.wait) row.reason = why_it_waits(facts);
 }

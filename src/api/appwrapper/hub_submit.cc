@@ -153,15 +153,24 @@ void AppWrapperHub::edit(const Record& record, const WrapperAsk& followed) {
   if (!wanted.empty()) asks_->ask(record.job(), "edit", std::move(wanted), about);
 }
 
-/// What is left of one that failed. Its cluster says when it is gone.
+/// What is left of one that failed.
 void AppWrapperHub::drop_kept(const std::string& job) {
   const auto at = records_.find(job);
   if (at == records_.end() || at->second.is_gone || !at->second.facts.is_kept_failure()) return;
   const Record& record = at->second;
-  parts_->objects.remove(record.facts.sight.cluster, record.key.ns, job, [this, job](bool is_gone) {
-    if (is_gone) return;
-    answer([this, job] { answer_after(try_again, [this, job] { drop_kept(job); }); });
+  parts_->objects.remove(record.facts.row->cluster, record.key.ns, job, [this, job](bool is_gone) {
+    answer([this, job, is_gone] { dropped_kept(job, is_gone); });
   });
+}
+
+/// Its cluster says so too, but for what it does not know any more.
+void AppWrapperHub::dropped_kept(const std::string& job, bool is_gone) {
+  const auto at = records_.find(job);
+  if (at == records_.end() || !at->second.facts.row) return;
+  WrapperFacts& facts = at->second.facts;
+  if (!is_gone || !model::is_final(facts.row->state))
+    return answer_after(try_again, [this, job] { drop_kept(job); });
+  if (std::exchange(facts.keeps_failed, false)) touch(at->second);
 }
 
 void AppWrapperHub::cancel(const std::string& job) {

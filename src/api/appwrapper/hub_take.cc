@@ -118,10 +118,24 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   }
 }
 
-/// It failed, and its job goes on while what it made is kept.
-bool AppWrapperHub::has_kept_failure(const Record& record, const json::object& status) const {
-  return record.is_v1beta2 && is_deletion_paused_v1beta2(status) &&
-         parts_->store.job(record.job()).ok();
+std::optional<KeptFailure> AppWrapperHub::kept_failure_of(const Record& record,
+                                                          const json::object& status) const {
+  auto kept = record.is_v1beta2 ? kept_failure_v1beta2(status) : std::nullopt;
+  if (!kept || !parts_->store.job(record.job())) return std::nullopt;
+  return kept;
+}
+
+void AppWrapperHub::keep_failed(Record& record, const KeptFailure& failure, Time now) {
+  WrapperFacts& facts = record.facts;
+  facts.failed_before = failure.why;
+  facts.keeps_failed = true;
+  const std::string job = record.job();
+  const Duration left =
+      facts.ask.is_held ? Duration{0} : failure.since + facts.ask.failed_ttl - now;
+  // Without a time it is not known, and that of its cluster counts.
+  if (facts.ask.is_held || facts.ask.failed_ttl.ms > 0)
+    answer_after(std::max(left, Duration{0}), [this, job] { drop_kept(job); });
+  touch(record);
 }
 
 void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time now) {
@@ -133,9 +147,10 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   record.is_foreign = (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
   if (record.is_foreign) return;
   const json::object status = status_of(object);
+  const auto kept = kept_failure_of(record, status);
   // What was only refused is read again: it may have been changed, or may be allowed by now.
   record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
-                    !is_refused(status) && !has_kept_failure(record, status);
+                    !is_refused(status) && !kept;
   auto as_job = read(object, wrap_options());
   if (as_job) {
     record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
@@ -145,6 +160,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   auto known = parts_->store.job(record.job());
   if (known) {
     record.facts.row = slim(std::move(*known));
+    if (kept) return keep_failed(record, *kept, now);
     const model::JobState state = record.facts.row->state;
     if (!model::is_active(state) && !model::is_final(state)) waits_->set(record.job(), now);
     if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);

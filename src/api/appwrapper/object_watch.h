@@ -26,7 +26,7 @@ class ObjectWatch {
  public:
   struct Handlers {
     std::function<void(ObjectChange)> on_change;
-    std::function<void()> on_synced;  // all there was is told; once
+    std::function<void()> on_synced;                     // all there was is told; once
     std::function<void(const std::string&)> on_failure;  // "" when it is over
     /// There is no such resource; as often as it is looked for. Empty: then all is told.
     std::function<void()> on_missing = {};

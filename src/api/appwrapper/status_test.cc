@@ -547,6 +547,52 @@ TEST(StatusV1beta2, OneThatFailedAndKeepsItsResourcesSaysThatTheirDeletionIsPaus
   EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
 }
 
+TEST(StatusV1beta2, AFailureThatAnEarlierServerKeptIsTheSameUntilWhatIsKeptIsGone) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.facts.ask.failed_ttl = minutes(1);
+  story.placed();
+  story.made(2);
+  story.facts.sight.ailment = ports::Ailment::FailedPods;
+  story.facts.sight.kept_failure = "1 of its pods failed";
+  const json::object before = story.write();
+  const Time since = story.now;
+
+  story.facts.sight = {};  // another server, which knows what was written
+  story.now = story.now + seconds(30);
+  const auto kept = kept_failure_v1beta2(before);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->why, "1 of its pods failed");
+  EXPECT_EQ(kept->since, since);
+  story.facts.failed_before = kept->why;
+  story.facts.keeps_failed = true;
+  EXPECT_EQ(story.write(), before);
+  story.made(2);
+  EXPECT_EQ(story.write(), before) << "its pods run, as they did";
+  story.facts.row->state = JobState::Failed;
+  story.facts.row->reason = "its objects were deleted by somebody else";
+  story.facts.sight.ailment = ports::Ailment::MissingObject;
+  story.write();
+  story.facts.keeps_failed = false;
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+  EXPECT_EQ(message(story.status, "ResourcesDeployed", "Failed"), "1 of its pods failed");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  EXPECT_EQ(condition(story.status, "Unhealthy"), "True FoundFailedPods");
+  EXPECT_FALSE(kept_failure_v1beta2(story.status));
+}
+
+TEST(StatusV1beta2, WhatFailedDoesNotRunAgainWhileItsRestIsRemoved) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.facts.ask.failed_ttl = minutes(1);
+  story.placed();
+  story.made(2);
+  story.facts.sight.kept_failure = "1 of its pods failed";
+  story.write();
+  story.facts.sight.kept_failure.clear();
+  EXPECT_EQ(text(story.write(), "phase"), "Failed") << "its job ends when all is gone";
+}
+
 TEST(StatusV1beta2, SuspendTrumpsAReset) {
   Story story;
   story.is_v1beta2 = true;

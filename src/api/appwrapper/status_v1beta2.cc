@@ -53,27 +53,30 @@ std::string_view name_of(Phase phase) {
   return "Terminating";
 }
 
+/// What was written last is of the newest attempt, and says that.
+bool was(Phase phase, const WrapperFacts& facts, const json::object& before) {
+  const json::value written(before);
+  return text_at(written, {"phase"}) == name_of(phase) &&
+         kube::integer_at(written, {"muster", "attempt"}) == std::int64_t{facts.row->attempt};
+}
+
 /// It failed and pauses before the next try. One that was suspended meanwhile does not: with that
 /// the failure is over, and it waits like any other.
 bool is_resetting(const WrapperFacts& facts, const json::object& before) {
   const bool has_failed =
       facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed;
-  const json::value written(before);
-  const bool was_suspended =
-      text_at(written, {"phase"}) == "Suspended" &&
-      kube::integer_at(written, {"muster", "attempt"}) == std::int64_t{facts.row->attempt};
-  return has_failed && !was_suspended && !facts.could_not_be_made();
+  return has_failed && !was(Phase::Suspended, facts, before) && !facts.could_not_be_made();
 }
 
 Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (facts.is_deleting) return Phase::Terminating;
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
-  if (facts.is_kept_failure() && facts.row->state != JobState::Stopping) return Phase::Failed;
+  if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
   const bool is_out =
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
-  // After a restart what was written is the best there is.
-  if (is_out && !facts.is_seen() && is_deletion_paused_v1beta2(before)) return Phase::Failed;
+  // Its job counts until what it kept is gone.
+  if (is_out && was(Phase::Failed, facts, before)) return Phase::Failed;
   switch (facts.row->state) {
     case JobState::Held:
       return Phase::Suspended;
@@ -303,6 +306,8 @@ class Writer {
     if (phase == Phase::Suspended) return clear("Unhealthy", "Suspended");
     if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
     if (phase != Phase::Failed && phase != Phase::Resetting) return;
+    // How it ends after a restart is not why it failed.
+    if (!facts_.failed_before.empty() && is_true("Unhealthy")) return;
     const std::string_view reason = reason_of_ailment();
     const std::string why = failure();
     if (!reason.empty()) return say("Unhealthy", {true, reason, why});
@@ -353,7 +358,7 @@ class Writer {
   }
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
-    if (facts_.is_kept_failure()) return facts_.sight.kept_failure;
+    if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }
@@ -392,13 +397,21 @@ bool is_stopping_v1beta2(const json::object& status) {
   return text == "Suspending" || text == "Resetting";
 }
 
-bool is_deletion_paused_v1beta2(const json::object& status) {
+std::optional<KeptFailure> kept_failure_v1beta2(const json::object& status) {
   const json::value whole(status);
-  const json::array& all = kube::items_at(whole, {"conditions"});
-  return std::any_of(all.begin(), all.end(), [](const json::value& one) {
-    return text_at(one, {"type"}) == "DeletingResources" &&
-           text_at(one, {"reason"}) == "DeletionPaused";
-  });
+  bool is_kept = false;
+  KeptFailure failure{"failed", Time{0}};
+  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
+    const std::string_view type = text_at(one, {"type"});
+    is_kept |= type == "DeletingResources" && text_at(one, {"reason"}) == "DeletionPaused";
+    if (type != "Unhealthy" || text_at(one, {"status"}) != "True") continue;
+    if (const std::string_view why = text_at(one, {"message"}); !why.empty()) failure.why = why;
+    const auto since =
+        kube::parse_timestamp(text_at(one, {"lastTransitionTime"}), "lastTransitionTime");
+    if (since) failure.since = *since;
+  }
+  if (!is_kept) return std::nullopt;
+  return failure;
 }
 
 bool is_final_v1beta2(const json::object& status) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <vector>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "api/appwrapper/facts.h"
 #include "base/time.h"
@@ -16,7 +18,11 @@ boost::json::object status_v1beta2(const boost::json::object& before, const Wrap
 /// Succeeded, or Failed for good.
 bool is_final_v1beta2(const boost::json::object& status);
 /// It failed, and what it wraps is kept for a while.
-bool is_deletion_paused_v1beta2(const boost::json::object& status);
+struct KeptFailure {
+  std::string why;
+  Time since;
+};
+std::optional<KeptFailure> kept_failure_v1beta2(const boost::json::object& status);
 /// `phase` as these facts alone tell it; "": they do not.
 std::string_view known_phase(const WrapperFacts& facts);
 

@@ -230,6 +230,8 @@ bool AttemptBook::look_at_care(Entry& entry, const GangState& state, Time now) c
     entry.requeues = state.care.requeues;
     entry.short_since = now;
     entry.at = now + ready_limit_of(entry);
+    // It ran, so all of it was there: what is not was deleted while nobody watched.
+    entry.was_whole |= entry.is_found && entry.care.care.missing_fails;
   }
   const bool has_root = state.care.has_owner;
   entry.had_root |= has_root;

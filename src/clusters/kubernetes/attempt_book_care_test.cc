@@ -414,6 +414,23 @@ TEST(AttemptCare, AnObjectThatSomebodyDeletedIsTheEndIfItsJobSaysSo) {
   }
 }
 
+TEST(AttemptCare, AnObjectThatWasDeletedWhileNoServerRanIsMissedByTheNextOne) {
+  for (const bool is_missed : {true, false}) {
+    CaredFor story;
+    story.care.care = {.starts_when_made = true, .missing_fails = is_missed};
+    story.book.adopt(story.it(), story.now);
+    story.book.seen(story.it(), story.state(3, GangPhase::Partial), story.now);
+    if (!is_missed) {
+      EXPECT_THAT(story.next_steps(), IsEmpty()) << "as ever, the cache may be behind";
+      continue;
+    }
+    EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_THAT(story.end_this(),
+                ElementsAre("confirm", ::testing::StartsWith("finished false 1 ")));
+  }
+}
+
 TEST(AttemptCare, ItLeavesNodesThatAreNoPlaceForItWithoutLosingATry) {
   CaredFor story;
   story.care.care = {.starts_when_made = true,
