@@ -4,12 +4,11 @@
 
 #include <boost/json.hpp>
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 
+#include "apps/muster/read_text.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "config/config.h"
@@ -19,20 +18,16 @@
 namespace muster::app {
 namespace {
 
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    fmt::print(stderr, "muster config: cannot read {}\n", path);
-    throw CLI::RuntimeError(2);
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+std::string text_of(const std::string& path) {
+  const auto text = read_text(path);
+  if (text) return *text;
+  fmt::print(stderr, "muster config: {}\n", text.error().message);
+  throw CLI::RuntimeError(2);
 }
 
 /// Prints every problem; an error ends the command with 1.
 config::Config checked(const std::string& path) {
-  config::Checked result = config::check(read_text(path));
+  config::Checked result = config::check(text_of(path));
   for (const config::Problem& problem : result.problems)
     fmt::print(stderr, "{}\n", config::to_text(problem, path));
   if (!result.ok()) throw CLI::RuntimeError(1);
@@ -68,14 +63,18 @@ void print_as(std::string_view text, const std::string& output) {
 
 /// For programs: every problem, and 1 if one is an error.
 void check_for_programs(const std::string& path, const std::string& output) {
-  const config::Checked result = config::check(read_text(path));
+  const config::Checked result = config::check(text_of(path));
   print_data(problems_of(result), output);
   if (!result.ok()) throw CLI::RuntimeError(1);
 }
 
 void say_fine(const std::string& path, const config::Config& config) {
-  fmt::print("{}: fine: {} clusters, {} queues, {} pools\n", path, config.clusters.size(),
-             config::queue_specs(config).size(), config.pools.size() + config.fleet_pools.size());
+  const auto several = [](std::size_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  };
+  fmt::print("{}: fine: {}, {}, {}\n", path, several(config.clusters.size(), "cluster"),
+             several(config::queue_specs(config).size(), "queue"),
+             several(config.pools.size() + config.fleet_pools.size(), "pool"));
 }
 
 }  // namespace

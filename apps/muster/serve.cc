@@ -9,12 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "apps/muster/read_text.h"
 #include "apps/muster/serve/health_port.h"
 #include "apps/muster/serve/mcad_profile.h"
 #include "apps/muster/serve/overrides.h"
@@ -63,14 +63,12 @@ std::optional<Setup> setup_of(const ServeOptions& options) {
   }
   if (!options.config.empty()) {
     name = options.config;
-    std::ifstream in(options.config, std::ios::binary);
-    if (!in) {
-      fmt::print(stderr, "muster serve: cannot read {}\n", options.config);
+    const auto all = read_text(options.config);
+    if (!all) {
+      fmt::print(stderr, "muster serve: {}\n", all.error().message);
       return std::nullopt;
     }
-    std::ostringstream all;
-    all << in.rdbuf();
-    text = all.str();
+    text = *all;
   }
   config::Checked checked = config::check(text);
   for (const config::Problem& problem : checked.problems)

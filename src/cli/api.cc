@@ -75,6 +75,11 @@ Error Api::no_answer(const Error& error) const {
                         server_.url)};
   if (error.message.starts_with("cannot trust ") && server_.ca.empty())
     return {Fault::Unavailable, error.message + ": muster context set NAME --url URL --ca FILE"};
+  if (error.message.ends_with("closed the connection without an answer") &&
+      server_.url.starts_with("http://"))
+    return {Fault::Unavailable, error.message + "; if it has a certificate, write https://"};
+  if (error.message.starts_with("no TLS with "))
+    return {Fault::Unavailable, error.message + "; if it has no certificate, write http://"};
   return {Fault::Unavailable, error.message};
 }
 
@@ -85,6 +90,11 @@ Error Api::refusal(int status, std::string_view body) const {
   if (message.empty())
     message = fmt::format("{} answered {} {}; is that a Muster server?", server_.url, status,
                           net::reason_phrase(status));
+  for (const std::string_view noun : {"queue", "cluster", "pool", "token"}) {
+    if (message.find(fmt::format("there is no {} ", noun)) != std::string::npos &&
+        message.find("did you mean") == std::string::npos)
+      message += fmt::format("; `muster {} list` shows those there are", noun);
+  }
   const std::string fix = text(error, "fix");
   if (!fix.empty() && message.find(fix) == std::string::npos) message += "; " + fix;
   if (status == 401 && fix.empty())

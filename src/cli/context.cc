@@ -1,4 +1,4 @@
-// `muster context list|use|set`: which servers there are, and which one is meant.
+// `muster context list|use|set|delete`: which servers there are, and which one is meant.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -55,6 +55,25 @@ Result<int> use_context(Session& session, const std::string& name) {
   return exit_done;
 }
 
+Result<int> delete_context(Session& session, const std::string& name) {
+  auto contexts = load_contexts(session.host());
+  if (!contexts) return contexts.error();
+  const Context* context = contexts->find(name);
+  if (context == nullptr)
+    return Error{Fault::NotFound,
+                 fmt::format("no context {}; `muster context list` shows those there are", name)};
+  const json::object data = data_of(*context, contexts->current);
+  std::erase_if(contexts->all, [&](const Context& one) { return one.name == name; });
+  if (contexts->current == name) contexts->current.clear();
+  if (Status saved = save_contexts(session.host(), *contexts); !saved) return saved.error();
+  if (session.is_data()) {
+    session.print_data(data);
+  } else {
+    session.out(fmt::format("context {} deleted\n", name));
+  }
+  return exit_done;
+}
+
 struct Options {
   std::string name;
   std::string ca;
@@ -106,6 +125,11 @@ void add_context(CLI::App& app, const SharedHost& host) {
   add_option(*set, "NAME", options->name, "what to call it")->required();
   add_option(*set, "--ca", options->ca, "file of the authority that signed its certificate");
   set_body(*set, host, [options](Session& session) { return set_context(session, *options); });
+  CLI::App* remove = add_command(*context, "delete", "Forget a server and its token");
+  const auto forgotten = std::make_shared<std::string>();
+  add_option(*remove, "NAME", *forgotten, "as context list shows it")->required();
+  set_body(*remove, host,
+           [forgotten](Session& session) { return delete_context(session, *forgotten); });
 }
 
 }  // namespace muster::cli

@@ -130,11 +130,11 @@ TEST(Exec, ARefusalIsSaidInOneLine) {
   Played server;
   server.refusal = [] {
     return net::json_response(
-        409, R"({"error":{"code":"conflict","message":"job x is Waiting","request_id":"r"}})");
+        409, R"({"error":{"code":"conflict","message":"job x is waiting","request_id":"r"}})");
   };
   const Outcome outcome = run_command(server.server->url(), {"exec", std::string(job), "--", "ls"});
   EXPECT_EQ(outcome.code, exit_refused);
-  EXPECT_EQ(outcome.err, "muster: job x is Waiting\n");
+  EXPECT_EQ(outcome.err, "muster: job x is waiting\n");
 }
 
 TEST(Exec, ACommandThatCouldNotRunIsSaidInOneLine) {

@@ -69,8 +69,11 @@ Result<std::string> read_file(const std::string& path) {
     return text.str();
   }
   std::ifstream in(path, std::ios::binary);
-  if (in) text << in.rdbuf();
-  if (!in) return invalid(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  if (in) in.peek();  // a folder can be opened, but not read
+  if (!in.is_open() || in.bad())
+    return invalid(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  in.clear();
+  text << in.rdbuf();
   return text.str();
 }
 

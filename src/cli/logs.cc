@@ -45,7 +45,8 @@ Result<int> read_pages(Session& session, Api& api, const std::string& path, cons
   json::array lines;
   // What is written while we read is no part of the tail that was asked for.
   std::int64_t left = options.tail >= 0 ? options.tail : std::numeric_limits<std::int64_t>::max();
-  do {
+  const bool counts_parts = !options.search.empty() || !options.since.empty();
+  while (left >= 0) {
     net::QueryPairs page = query;
     if (!from.empty()) {
       // The first page began where the tail does.
@@ -55,13 +56,13 @@ Result<int> read_pages(Session& session, Api& api, const std::string& path, cons
     const auto answer = api.get(path + "/logs", page);
     if (!answer) return answer.error();
     for (const json::value& line : list(*answer, "lines")) {
-      if (left-- <= 0) break;
+      if ((counts_parts || !truth(line, "continues")) && left-- == 0) break;
       session.is_data() ? lines.push_back(line) : printer.print(line);
     }
     const std::string next = text(*answer, "next");
     if (truth(*answer, "end") || next.empty() || next == from) break;
     from = next;
-  } while (left > 0);
+  }
   printer.finish();
   if (session.is_data()) session.print_data(lines);
   return exit_done;

@@ -108,6 +108,9 @@ int report(const CLI::App& app, const CLI::ParseError& error, const Host& host) 
     message = fmt::format("there is no command {}", one_line(command));
   else if (const std::string option = unknown_option(*place); is_extra && !option.empty())
     message = fmt::format("there is no option {}", option);
+  else if (const std::string early = unknown_option(app);
+           is_extra && place != &app && !early.empty())
+    message = fmt::format("{} stands behind its command: {} {} ...", early, path, early);
   host.err(fmt::format("{}: {}{}; see {} --help\n", "muster", message, suggestion(*place), path));
   return exit_wrong;
 }

@@ -80,6 +80,20 @@ class Beside {
   std::string shown_;
 };
 
+/// Why a job failed, unless its exit code says it all: a program that cannot be found, a memory
+/// limit and a signal leave nothing in the output.
+void say_why(Session& session, Api& api, const std::string& id, int code) {
+  const auto job = api.get("/jobs/" + segment(id));
+  const std::string state = job ? lower(text(*job, "state")) : "ended";
+  const std::string reason = job ? text(*job, "reason") : "";
+  if (code == exit_no_code) {
+    session.note(fmt::format("muster: job {} {}: {}", id, state,
+                             job ? text(*job, "why") : "it has no exit code"));
+  } else if (!reason.empty() && !reason.ends_with(fmt::format("exited with code {}", code))) {
+    session.note(fmt::format("muster: job {} {}: {}", id, state, one_line(reason)));
+  }
+}
+
 Result<int> run(Session& session, const JobOptions& options) {
   if (options.words.empty())
     return invalid("nothing to run: give it after --, as in muster run -- python train.py");
@@ -112,12 +126,7 @@ Result<int> run(Session& session, const JobOptions& options) {
   }
   const auto code = ask_exit_code(**api, id);
   if (!code) return code.error();
-  if (*code == exit_no_code) {
-    const auto job = (*api)->get("/jobs/" + segment(id));
-    session.note(fmt::format("muster: job {} {}: {}", id,
-                             job ? lower(text(*job, "state")) : "ended",
-                             job ? text(*job, "why") : "it has no exit code"));
-  }
+  if (*code != exit_done) say_why(session, **api, id, *code);
   return code;
 }
 

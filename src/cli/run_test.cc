@@ -39,6 +39,14 @@ TEST(Run, passes_on_output_to_the_byte_and_ends_with_the_code_of_the_job) {
   EXPECT_NE(seen[0].headers.get("Idempotency-Key"), "");
 }
 
+TEST(Run, says_why_a_job_failed_when_its_code_does_not) {
+  json::value job = recorded_job();
+  job.as_object()["reason"] = "main-0: there is no program /no/such";
+  const ScriptedServer server(with({json::object{{"ask", "GET /jobs/01j9zp11aa"}, {"body", job}}}));
+  EXPECT_EQ(run_command(server.url(), {"run", "--", "/no/such"}).err,
+            "no data\nmuster: job 01j9zp11aa failed: main-0: there is no program /no/such\n");
+}
+
 TEST(Run, words_are_passed_on_as_they_are) {
   const ScriptedServer server(recorded_script());
   run_command(server.url(), {"run", "--", "list", "--help", "[a,b]", "", "--", "x y"});

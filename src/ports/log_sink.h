@@ -45,7 +45,14 @@ class LogSink {
   virtual Result<LastKept> last_kept(const PodOutput& pod) = 0;
   /// All of the chunks, and their position with them, or none. A chunk at or before taken() is one
   /// that was handed over before: it is skipped. After a refusal the same is tried again later.
+  /// Chunks end anywhere: a line that has no end yet may be held back until its rest comes.
   virtual Status append(const PodOutput& pod, std::span<const OutputChunk> chunks) = 0;
+  /// Called now and then while a pod may write: what is held back of a line and was held back at
+  /// the last call already, as a prompt that waits for its answer, is kept as far as it came. True
+  /// if there was such a line.
+  virtual Result<bool> release(const PodOutput& pod) = 0;
+  /// Nothing more comes of this pod: what is held back is kept, and the pod may be forgotten.
+  virtual Status finish(const PodOutput& pod) = 0;
 };
 
 }  // namespace muster::ports

@@ -28,6 +28,7 @@ struct LogLine {
   Stream stream = Stream::Out;
   std::string text;          // with its newline; without one if the line goes on or was the last
   std::uint64_t offset = 0;  // given by the store
+  bool continues = false;    // a line of this pod and stream whose beginning was appended before
   friend bool operator==(const LogLine&, const LogLine&) = default;
 };
 
@@ -47,6 +48,12 @@ inline bool chooses(const LogQuery& query, const LogLine& line) {
          line.text.find(query.contains) != std::string::npos;
 }
 
+/// Whether a chosen line is one of those that `tail` counts. A line that was kept in parts counts
+/// once, where it begins; a query that chooses by text or time chooses parts, and counts them.
+inline bool counts(const LogQuery& query, const LogLine& line) {
+  return !line.continues || !query.contains.empty() || query.since > Time{};
+}
+
 /// `next` is where to go on, now or when there is more; `end`: there was nothing more yet.
 struct LogPage {
   std::vector<LogLine> lines;
@@ -60,7 +67,7 @@ struct LogLimits {
   std::uint64_t total_bytes = std::uint64_t{16} << 30;     // oldest attempts go first
 };
 
-constexpr std::size_t log_line_max = 64 * 1024;  // bytes; what is longer is kept as several lines
+constexpr std::size_t log_line_max = 64 * 1024;  // bytes; what is longer is kept in parts
 
 class LogStore {
  public:

@@ -136,6 +136,24 @@ TYPED_TEST_P(LogStoreContract, ALongLineIsKeptInParts) {
   EXPECT_EQ(this->text(page), text);
 }
 
+TYPED_TEST_P(LogStoreContract, ATailCountsLinesAndNotTheirParts) {
+  LogStore& logs = this->harness.logs();
+  auto lines = this->lines({"old\n", "na", "me\n", std::string(150'000, 'x') + "\n"});
+  lines[2].continues = true;
+  ASSERT_TRUE(logs.append(this->one, lines));
+  ASSERT_TRUE(logs.append(this->one, this->lines({"last\n"})));
+  LogStore& again = this->harness.reopened();
+  EXPECT_EQ(again.read(this->one, {.tail = 1})->lines.size(), 1u);
+  const auto two = again.read(this->one, {.tail = 2});
+  ASSERT_EQ(two->lines.size(), 4u);
+  EXPECT_FALSE(two->lines[0].continues);
+  EXPECT_TRUE(two->lines[1].continues && two->lines[2].continues);
+  EXPECT_FALSE(two->lines[3].continues);
+  EXPECT_EQ(again.read(this->one, {.tail = 3})->lines.front().text, "na");
+  EXPECT_EQ(again.read(this->one, {.tail = 4})->lines.size(), 7u);
+  EXPECT_EQ(this->text(again.read(this->one, {.tail = 1, .contains = "me"})), "me\n");
+}
+
 TYPED_TEST_P(LogStoreContract, RetentionRemovesTheOldestFirst) {
   LogStore& logs = this->harness.logs();
   const Attempt old{"old", 1};
@@ -184,6 +202,7 @@ REGISTER_TYPED_TEST_SUITE_P(LogStoreContract, LinesComeBackInOrderWithAllTheirPa
                             AReaderFollowsByTheOffsetItWasGiven, TailSinceSearchAndPodChoose,
                             ATailLongerThanAPageGoesOnWhereThePageEnded,
                             WhatWasCopiedIsKnownAfterARestart, ALongLineIsKeptInParts,
-                            RetentionRemovesTheOldestFirst, ReadersFollowWhileLinesCome);
+                            ATailCountsLinesAndNotTheirParts, RetentionRemovesTheOldestFirst,
+                            ReadersFollowWhileLinesCome);
 
 }  // namespace muster::ports

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "ports/log_sink.h"
@@ -30,6 +31,17 @@ class MemoryLogSink : public LogSink {
       if (chunk.position > last(pod)) chunks_[pod].push_back(chunk);
     }
     return Ok{};
+  }
+  Result<bool> release(const PodOutput&) override { return false; }
+  Status finish(const PodOutput& pod) override {
+    const std::lock_guard lock(mutex_);
+    if (refuses_) return Error{Fault::Unavailable, "the log store is full"};
+    finished_.insert(pod);
+    return Ok{};
+  }
+  bool is_finished(const PodOutput& pod) const {
+    const std::lock_guard lock(mutex_);
+    return finished_.contains(pod);
   }
 
   void refuse(bool refuses) {
@@ -59,6 +71,7 @@ class MemoryLogSink : public LogSink {
   mutable std::mutex mutex_;
   bool refuses_ = false;
   std::map<PodOutput, std::vector<OutputChunk>> chunks_;
+  std::set<PodOutput> finished_;
 };
 
 }  // namespace muster::ports

@@ -17,9 +17,11 @@ class MemoryLogStore : public LogStore {
     Log& log = logs_[attempt];
     for (const LogLine& line : lines) {
       std::string_view text = line.text;
+      bool continues = line.continues;
       do {
-        LogLine part{line.at, line.pod, line.stream, std::string(text.substr(0, log_line_max)),
-                     log.next++};
+        LogLine part{line.at,     line.pod,
+                     line.stream, std::string(text.substr(0, log_line_max)),
+                     log.next++,  std::exchange(continues, true)};
         text.remove_prefix(part.text.size());
         log.appended[{part.pod, part.stream}] += part.text.size();
         log.lines.push_back(std::move(part));
@@ -103,7 +105,7 @@ class MemoryLogStore : public LogStore {
     std::uint64_t from = std::max(query.from, log.next);
     std::size_t left = *query.tail;
     for (auto line = log.lines.rbegin(); line != log.lines.rend() && left > 0; ++line) {
-      if (line->offset < query.from || !chooses(query, *line)) continue;
+      if (line->offset < query.from || !chooses(query, *line) || !counts(query, *line)) continue;
       from = line->offset;
       --left;
     }

@@ -99,12 +99,13 @@ class FileLogStore::Writer {
     }
     std::string bytes;
     for (const LogLine& line : lines) {
-      LogLine part{line.at, line.pod, line.stream, {}, 0};
+      LogLine part{line.at, line.pod, line.stream, {}, 0, line.continues};
       std::string_view text = line.text;
       do {
         part.text = text.substr(0, ports::log_line_max);
         text.remove_prefix(part.text.size());
         add_record(part, bytes);
+        part.continues = true;
       } while (!text.empty());
     }
     if (Status status = write(bytes); !status) return status;
@@ -243,7 +244,6 @@ Result<LogPage> FileLogStore::read(const Attempt& attempt, const LogQuery& query
   if (*query.tail == 0) return LogPage{.lines = {}, .next = *begin, .end = true};
   LogQuery rest = query;
   rest.from = *begin;
-  rest.limit = std::min(*query.tail, query.limit);
   return read_on(all, rest);
 }
 
@@ -252,6 +252,7 @@ Result<LogPage> FileLogStore::read_on(const std::vector<Segment>& all,
   LogPage page;
   page.next = query.from;
   std::uint64_t looked = 0;
+  std::size_t lines = 0;
   for (const Segment& segment : all) {
     if (segment.first + segment.bytes <= page.next && segment.first != all.back().first) continue;
     const std::uint64_t begin = page.next > segment.first ? page.next - segment.first : 0;
@@ -265,8 +266,13 @@ Result<LogPage> FileLogStore::read_on(const std::vector<Segment>& all,
       const std::uint64_t offset = place();
       std::optional<LogLine> line = take_record(rest);
       if (!line) break;
+      const bool is_chosen = ports::chooses(query, *line);
+      if (is_chosen && ports::counts(query, *line) && query.tail && ++lines > *query.tail) {
+        page.end = false;  // it came after the tail was found
+        return page;
+      }
       page.next = place();
-      if (!ports::chooses(query, *line)) continue;
+      if (!is_chosen) continue;
       line->offset = offset;
       page.lines.push_back(std::move(*line));
       if (page.lines.size() >= query.limit) {
@@ -302,7 +308,9 @@ Result<std::uint64_t> FileLogStore::tail_begin(const std::vector<Segment>& all,
       Result<LogPage> more = read_on({*segment}, one);
       if (!more) return more.error();
       part = std::move(*more);
-      for (const LogLine& line : part.lines) offsets.push_back(line.offset);
+      for (const LogLine& line : part.lines) {
+        if (ports::counts(query, line)) offsets.push_back(line.offset);
+      }
     }
     if (is_newest) begin = std::max({begin, segment->first, part.next});  // the end
     const std::size_t taken = std::min(left, offsets.size());

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view magic = "MLOG\x01";
 constexpr unsigned char mark = 0xa7;
+constexpr unsigned char mark_continues = 0xa8;
 constexpr std::size_t record_head = 5;  // mark and size
 constexpr std::size_t line_head = 8 + 1 + 2;
 
@@ -81,7 +82,7 @@ std::optional<LogTotals> take_head(std::string_view& bytes) {
 }
 
 void add_record(const ports::LogLine& line, std::string& out) {
-  out.push_back(static_cast<char>(mark));
+  out.push_back(static_cast<char>(line.continues ? mark_continues : mark));
   put(static_cast<std::uint32_t>(line_head + short_text(line.pod).size() + line.text.size()), out);
   put(static_cast<std::uint64_t>(line.at.ms), out);
   put(static_cast<std::uint8_t>(line.stream), out);
@@ -93,10 +94,12 @@ std::optional<ports::LogLine> take_record(std::string_view& bytes) {
   std::string_view rest = bytes;
   std::uint8_t first = 0;
   std::uint32_t size = 0;
-  if (!take(rest, first) || first != mark || !take(rest, size) || rest.size() < size)
+  if (!take(rest, first) || (first != mark && first != mark_continues) || !take(rest, size) ||
+      rest.size() < size)
     return std::nullopt;
   std::string_view body = rest.substr(0, size);
   ports::LogLine line;
+  line.continues = first == mark_continues;
   std::uint64_t at = 0;
   if (!take(body, at) || !take_stream(body, line.stream) || !take_text(body, line.pod))
     return std::nullopt;

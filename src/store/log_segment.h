@@ -4,6 +4,8 @@
 //
 //   head    "MLOG" version:u8 count:u32 { pod:text16 stream:u8 total:u64 }
 //   record  mark:u8 size:u32 { at:i64 stream:u8 pod:text16 text:rest }
+//
+// The mark says whether a line begins or goes on.
 #pragma once
 
 #include <cstdint>

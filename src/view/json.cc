@@ -12,6 +12,7 @@
 #include "model/amount.h"
 #include "model/state.h"
 #include "view/explain.h"
+#include "view/state_word.h"
 
 namespace muster::view {
 namespace {
@@ -399,7 +400,7 @@ void add(const Job& job, UserUse& user) {
 // one job in lines
 
 std::string state_sentence(const World& world, const Job& job, Time now) {
-  std::string text = fmt::format("{} is {}", job.id, model::to_text(job.state));
+  std::string text = fmt::format("{} is {}", job.id, state_word(job.state));
   if (!job.active) return text;
   text += fmt::format(" in cluster {}", world.fleet.cluster(job.active->cluster).spec.name);
   const Time since =

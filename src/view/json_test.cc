@@ -223,7 +223,7 @@ TEST_F(Json, AnExplanationHasAllOfItAlsoInLines) {
   EXPECT_EQ(out.at("nodes"), json::array());
   const std::string text(out.at("text").as_string());
   for (const std::string_view part :
-       {"waits is Waiting: ", "expected to start in 1m", "\n- ", "\nplaced by these points"})
+       {"waits is waiting: ", "expected to start in 1m", "\n- ", "\nplaced by these points"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
@@ -234,7 +234,7 @@ TEST_F(Json, ARunningJobIsExplainedWithoutAVerdict) {
   EXPECT_TRUE(out.at("verdict").is_null());
   EXPECT_TRUE(out.at("estimate").is_null());
   EXPECT_EQ(out.at("nodes"), (json::array{"n1"}));
-  EXPECT_EQ(out.at("text"), "runs is Starting in cluster a since a moment");
+  EXPECT_EQ(out.at("text"), "runs is starting in cluster a since a moment");
 }
 
 TEST_F(Json, When) {
@@ -247,7 +247,7 @@ TEST_F(Json, When) {
   const json::object runs =
       json::parse(when_json(world, world.find_job("runs"), {}, now)).as_object();
   EXPECT_TRUE(runs.at("estimate").is_null());
-  EXPECT_EQ(runs.at("text"), "runs is Starting in cluster a since a moment");
+  EXPECT_EQ(runs.at("text"), "runs is starting in cluster a since a moment");
 }
 
 TEST_F(Json, UseOfAQueueCountsThoseBelowIt) {

@@ -55,6 +55,33 @@ spec: {suspend: true, template: {spec: {containers: [{name: c}]}}}
 class ConfigCheck(unittest.TestCase):
     """muster config check"""
 
+    def test_what_is_no_file_is_not_fine(self):
+        for wrong, why in (("/", "Is a directory"), ("/no/such/file", "No such file")):
+            for words in (["config", "check", wrong], ["serve", "--config", wrong],
+                          ["submit", "-f", wrong]):
+                done = subprocess.run([BINARY, *words], capture_output=True, text=True)
+                code = 1 if words[0] == "serve" else 2
+                self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+                self.assertIn(f"cannot read {wrong}: {why}", done.stderr)
+
+    def test_options_stand_behind_their_command(self):
+        done = subprocess.run([BINARY, "-o", "json", "list"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("-o stands behind its command: muster list -o", done.stderr)
+
+    def test_a_context_can_be_forgotten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def muster(*words, code=0):
+                done = subprocess.run([BINARY, "context", *words], capture_output=True, text=True,
+                                      env={"MUSTER_CONFIG": folder + "/c.yaml"})
+                self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+                return done.stdout
+            muster("set", "lab", "--url", "http://127.0.0.1:1")
+            self.assertIn("lab", muster("list"))
+            muster("delete", "lab")
+            self.assertNotIn("lab", muster("list"))
+            muster("delete", "lab", code=1)
+
     def test_problems_are_for_people_or_for_programs(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write("queues:\n- {name: a, wieght: 2}\n")

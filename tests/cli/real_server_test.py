@@ -86,7 +86,7 @@ class Exec(WithServer):
                       self.muster("exec", job, "--", "no-such-program", code=1).stderr)
         self.muster("cancel", job)
         self.muster("wait", job, "--timeout", "50s", code=125)
-        self.assertIn("Cancelled", self.muster("exec", job, "--", "ls", code=1).stderr)
+        self.assertIn("cancelled", self.muster("exec", job, "--", "ls", code=1).stderr)
         self.muster("exec", "no-such-job", "--", "ls", code=1)
         job = self.running("--cluster", "sim", "--", "sleep", "300")
         self.assertIn("simulated", self.muster("exec", job, "--", "ls", code=1).stderr)
@@ -151,16 +151,58 @@ class CommandLine(WithServer):
         self.assertIn("placed", kinds)
         self.muster("cancel", "no-such-job", code=1)
 
+    def test_run_says_why_when_the_output_does_not(self):
+        done = self.here("--", "/no/such/program", code=127)
+        self.assertIn("/no/such/program", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("signal 9", self.here("--", "sh", "-c", "kill -9 $$", code=137).stderr)
+
+    def test_what_is_not_there_is_told_with_the_list_of_what_is(self):
+        for words in (["queue", "show", "nope"], ["submit", "--queue", "nope", "--", "true"],
+                      ["set", "queue", self.muster("submit", "--hold", "--", "true").stdout.strip(),
+                       "nope"]):
+            said = self.muster(*words, code=2 if words[0] != "queue" else 1).stderr
+            self.assertIn("`muster queue list` shows", said)
+
     def test_logs_gives_as_many_lines_as_are_asked_for(self):
-        # Of 16 bytes each: a line that is read in two parts is kept, and counted, as two.
-        job = self.muster("submit", "--cluster", "here", "--",
-                          "seq", "-f", "%015.0f", "12000").stdout.strip()
+        job = self.muster("submit", "--cluster", "here", "--", "seq", "12000").stdout.strip()
         self.muster("wait", job, "--timeout", "50s")
-        wanted = [f"{n:015}" for n in range(501, 12001)]
+        wanted = [str(n) for n in range(501, 12001)]
         self.assertEqual(self.muster("logs", job, "--tail", "11500").stdout.split(), wanted)
         self.assertEqual(self.muster("logs", job, "-f", "--tail", "11500").stdout.split(), wanted)
         self.assertEqual(len(self.muster("logs", job, "--tail", "1000000").stdout.split()), 12000)
-        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, f"{12000:015}\n")
+        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "12000\n")
+        self.assertEqual(len(json.loads(self.muster("logs", job, "-o", "json").stdout)), 12000)
+
+    def test_a_line_that_is_written_in_parts_is_one_line(self):
+        script = ("for i in 1 2 3 4 5 6 7 8; do printf 'from %s' $i; sleep 0.07; echo \" to $i\";"
+                  " done; printf 'the end'")
+        job = self.muster("submit", "--cluster", "here", "--", "sh", "-c", script).stdout.strip()
+        self.muster("wait", job, "--timeout", "50s")
+        wanted = [f"from {i} to {i}" for i in range(1, 9)] + ["the end"]
+        self.assertEqual(self.muster("logs", job).stdout, "\n".join(wanted))
+        self.assertEqual(self.muster("logs", job, "--tail", "3").stdout, "\n".join(wanted[-3:]))
+        lines = json.loads(self.muster("logs", job, "-o", "json").stdout)
+        # One whose end was long in coming, on a busy machine, is in parts that say so.
+        self.assertEqual(len([line for line in lines if not line.get("continues")]), 9)
+
+    def test_a_long_line_is_one_line(self):
+        script = "echo first; head -c 200000 /dev/zero | tr '\\0' x; echo; echo last"
+        job = self.muster("submit", "--cluster", "here", "--", "sh", "-c", script).stdout.strip()
+        self.muster("wait", job, "--timeout", "50s")
+        self.assertEqual(self.muster("logs", job, "--tail", "2").stdout, "x" * 200000 + "\nlast\n")
+        self.assertEqual(self.muster("logs", job, "-f", "--tail", "1").stdout, "last\n")
+
+    def test_a_prompt_is_seen_before_its_line_ends(self):
+        go = os.path.join(self.server.folder, "answer")
+        script = f"printf 'name? '; until [ -e {go} ]; do sleep 0.05; done; echo Ada"
+        job = self.running("--cluster", "here", "--", "sh", "-c", script)
+        follow = subprocess.Popen([BINARY, "logs", "-f", job], env=self.environment,
+                                  stdout=subprocess.PIPE)
+        self.assertEqual(os.read(follow.stdout.fileno(), 100), b"name? ")
+        open(go, "w").close()
+        self.assertEqual(follow.communicate(timeout=60)[0], b"Ada\n")
+        self.assertEqual(self.muster("logs", job, "--tail", "1").stdout, "name? Ada\n")
 
     def test_what_is_followed_is_for_programs_too(self):
         job = self.running("--cluster", "here", "--", "sh", "-c", "echo one; echo two; sleep 300")

@@ -17,6 +17,51 @@ QUEUES = "queues:\n- {name: default}\n- {name: other, weight: 3, maximum: {gpu: 
 OFTEN = "store: {snapshot_every: 40}\n"
 
 
+class Cgroups(unittest.TestCase):
+    """A server makes a cgroup for those of its pods. Killed for good, it leaves none."""
+
+    def setUp(self):
+        self.server = Server(BINARY, CLUSTER)
+        self.addCleanup(self.server.close)
+        self.server.start()
+        with open(os.path.join(self.server.folder, "data/clusters/here/cgroups")) as note:
+            self.groups = note.read().split()
+        if not self.groups:
+            self.skipTest("this machine lets us make no cgroups")
+        self.assertEqual(self.left(), self.groups)
+
+    def left(self):
+        return [group for group in self.groups if os.path.exists(group)]
+
+    def test_of_a_killed_server_without_pods_go_at_once(self):
+        self.server.kill()
+        self.server.wait("no cgroup is left", lambda: not self.left())
+        self.server.start()
+        self.assertEqual(self.left(), self.groups)
+
+    def test_of_a_killed_server_go_with_its_last_pod(self):
+        go = os.path.join(self.server.folder, "go")
+        jobs = [self.server.submit(f"until [ -e {go} ]; do sleep 0.05; done", memory="100Mi")
+                for _ in range(2)]
+        for job in jobs:
+            self.server.wait_state(job, "Running")
+        self.server.kill()
+        self.assertTrue(self.left(), "pods are in them")
+        open(go, "w").close()
+        self.server.wait("no cgroup is left", lambda: not self.left())
+        self.server.start()
+        for job in jobs:
+            self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
+        again = self.server.submit("true", memory="100Mi")
+        self.assertEqual(self.server.wait_final(again)["state"], "Succeeded")
+
+    def test_that_somebody_removed_are_made_again(self):
+        for group in self.groups:
+            os.rmdir(group)
+        job = self.server.submit("true", memory="100Mi", cpu=1)
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded")
+
+
 class Restart(unittest.TestCase):
     def server(self, config):
         server = Server(BINARY, CLUSTER + QUEUES + config)

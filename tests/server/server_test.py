@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
@@ -314,6 +315,29 @@ class OneServer(unittest.TestCase):
                       ["message"])
         self.error(400, "POST", "/jobs", "{")
         self.error(400, "POST", "/jobs", [])
+
+    def test_a_parameter_that_is_none_is_not_passed_over(self):
+        job = self.server.submit("true")
+        for path in ("/jobs?stat=Running", f"/jobs/{job}/logs?tial=3", f"/jobs/{job}/notes?a=1",
+                     "/events?form=1", "/nodes?clster=here", "/audit?who=ann"):
+            said = self.error(400, "GET", path)["message"]
+            self.assertIn("unknown in this request", said, path)
+        self.error(400, "POST", "/jobs?dryrun=true", {"command": "true"})
+
+    def test_what_is_no_good_http_is_refused_as_everything_else(self):
+        path = "/api/muster/v1/jobs"
+        for status, code, head in (
+                (413, "too_large", f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {10**11}"),
+                (431, "too_large", f"GET {path} HTTP/1.1\r\nHost: x\r\nX: {'a' * 200_000}"),
+                (400, "invalid", f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: -5"),
+                (400, "invalid", f"GET {path} HTTP/1.1")):
+            with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as peer:
+                peer.sendall(head.encode() + b"\r\n\r\n")
+                answer = http.client.HTTPResponse(peer)
+                answer.begin()
+                error = json.loads(answer.read())["error"]
+            self.assertEqual((answer.status, error["code"]), (status, code))
+            self.assertEqual(error["request_id"], answer.headers["X-Request-Id"])
 
     def test_every_change_stands_in_the_audit(self):
         job = self.server.submit("true", held=True)

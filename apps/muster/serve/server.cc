@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "api/rest/config_preview.h"
+#include "apps/muster/read_text.h"
 #include "apps/muster/serve/settings.h"
 #include "auth/identity.h"
 #include "auth/private_file.h"
@@ -390,14 +391,11 @@ api::AdminParts Server::admin_parts() {
       .config = [this] { return loaded(); },
       .check_config = [this](std::string_view yaml) { return check(yaml); },
       .read_config_file = [this]() -> Result<std::string> {
-        std::ifstream in(file_, std::ios::binary);
-        if (!in)
+        if (file_.empty())
           return invalid(
               "the server was started without a configuration file; start it with "
               "--config FILE to reload");
-        std::ostringstream text;
-        text << in.rdbuf();
-        return text.str();
+        return read_text(file_);
       },
       .reload = [this](const config::Config& config,
                        const config::Diff&) { return take_over(config); },

@@ -24,6 +24,16 @@ class TellingSink : public ports::LogSink {
     if (status) told_(pod.job);
     return status;
   }
+  Result<bool> release(const ports::PodOutput& pod) override {
+    Result<bool> released = sink_.release(pod);
+    if (released && *released) told_(pod.job);
+    return released;
+  }
+  Status finish(const ports::PodOutput& pod) override {
+    Status status = sink_.finish(pod);
+    if (status) told_(pod.job);
+    return status;
+  }
 
  private:
   ports::LogSink& sink_;

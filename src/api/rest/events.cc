@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t sequence_most = std::int64_t{1} << 60;
 
 Result<Listen> listen_of(const net::Request& request) {
+  if (Status known = only_query(request, {"from", "job", "kind", "follow"}); !known)
+    return known.error();
   Listen what;
   what.filter.job = request.query_value("job");
   if (const std::string_view kinds = request.query_value("kind"); !kinds.empty()) {

@@ -12,6 +12,7 @@
 #include "model/state.h"
 #include "net/url.h"
 #include "net/websocket.h"
+#include "view/state_word.h"
 
 namespace muster::api {
 namespace {
@@ -79,7 +80,7 @@ Result<std::string> find_place(const sched::World& world, ports::PodCommand& com
   if (!job.active)
     return Error{Fault::Conflict, fmt::format("job {} is {}: a command can only run in a pod that "
                                               "runs",
-                                              id, model::to_text(job.state))};
+                                              id, view::state_word(job.state))};
   command.attempt.number = job.attempt;
   return world.fleet.cluster(job.active->cluster).spec.name;
 }

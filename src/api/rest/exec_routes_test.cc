@@ -225,7 +225,7 @@ TEST_F(ExecRoutes, WhatCannotRunIsAnOrdinaryError) {
   EXPECT_THAT(refused("/jobs/nobody/exec?command=ls"),
               AllOf(HasSubstr("404"), HasSubstr("job nobody does not run")));
   EXPECT_THAT(refused("/jobs/waits/exec?command=ls"),
-              AllOf(HasSubstr("409"), HasSubstr("job waits is Waiting")));
+              AllOf(HasSubstr("409"), HasSubstr("job waits is waiting")));
   refusal = Error{Fault::NotFound, "it has no pod 2; there are 0 (p-0), 1 (p-1)"};
   EXPECT_THAT(refused("/jobs/runs/exec?command=ls&pod=2"),
               AllOf(HasSubstr("404"), HasSubstr("job runs: it has no pod 2; there are 0 (p-0)")))

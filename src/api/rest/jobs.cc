@@ -11,6 +11,7 @@
 #include "sched/whatif.h"
 #include "view/event_json.h"
 #include "view/json.h"
+#include "view/state_word.h"
 
 namespace muster::api {
 namespace {
@@ -62,6 +63,10 @@ Result<model::Labels> labels_of(const net::Request& request) {
 }
 
 Result<std::string> list(const Backend& backend, const net::Request& request) {
+  if (Status known = only_query(
+          request, {"state", "queue", "user", "cluster", "name", "label", "limit", "cursor"});
+      !known)
+    return known.error();
   auto states = states_of(request.query_value("state"));
   if (!states) return states.error();
   const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
@@ -171,6 +176,7 @@ Status show(Backend& backend, const CallPtr& call) {
 }
 
 Status show_notes(Backend& backend, const CallPtr& call) {
+  if (Status known = only_query(call->request, {"attempt", "limit"}); !known) return known;
   const auto attempt = query_int(call->request, "attempt", 1, 1'000'000'000, 0);
   if (!attempt) return attempt.error();
   const auto limit = query_int(call->request, "limit", 1, notes_most, 100);
@@ -193,7 +199,7 @@ using Change =
 
 Error conflict(const sched::Job& job, std::string_view what) {
   return {Fault::Conflict,
-          fmt::format("job {} is {}: {}", job.id, model::to_text(job.state), what)};
+          fmt::format("job {} is {}: {}", job.id, view::state_word(job.state), what)};
 }
 
 /// Answers with the job's row once the change is durable.
@@ -225,7 +231,7 @@ void change_job(Backend& backend, const CallPtr& call, std::string verb, std::st
           if (!row) return row.error();
           if (*forgotten && !ends)
             return Error{Fault::Conflict, fmt::format("job {} is {}: it cannot be changed any more",
-                                                      id, model::to_text(row->state))};
+                                                      id, view::state_word(row->state))};
           call->answer(200, view::job_row_json(*row));
           return Ok{};
         });

@@ -22,14 +22,16 @@ constexpr std::size_t pending_most = 512 * 1024;
 }  // namespace
 
 std::string log_line_json(const ports::LogLine& line, std::uint32_t attempt) {
-  return json::serialize(json::object{
+  json::object said{
       {"at_ms", line.at.ms},
       {"attempt", attempt},
       {"pod", view::valid_utf8(line.pod)},
       {"stream", line.stream == ports::Stream::Out ? "out" : "err"},
       {"text", view::valid_utf8(line.text)},
       {"offset", line.offset},
-  });
+  };
+  if (line.continues) said["continues"] = true;
+  return json::serialize(said);
 }
 
 LogFollower::LogFollower(const ports::Store& store, const ports::LogStore& logs)

@@ -39,6 +39,10 @@ Status resume(std::string_view id, LogAsk& ask) {
 
 Result<LogAsk> ask_of(const net::Request& request) {
   LogAsk ask;
+  if (Status known = only_query(
+          request, {"attempt", "tail", "since_ms", "search", "pod", "from", "limit", "follow"});
+      !known)
+    return known.error();
   const auto attempt = query_int(request, "attempt", 1, 1'000'000'000, 0);
   if (!attempt) return attempt.error();
   const auto tail = query_int(request, "tail", 0, tail_most, -1);

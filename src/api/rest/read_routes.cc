@@ -249,6 +249,11 @@ void show_cluster(const ReadParts& parts, const CallPtr& call) {
 // nodes and pools
 
 void list_nodes(const ReadParts& parts, const CallPtr& call) {
+  const Status known = only_query(call->request, {"cluster", "pool", "limit", "cursor"});
+  if (!known) {
+    call->answer(known.error());
+    return;
+  }
   const auto limit = query_int(call->request, "limit", 1, nodes_limit_max, 100);
   if (!limit) {
     call->answer(limit.error());

@@ -88,7 +88,7 @@ TEST_F(ReadRoutes, AWaitingJobIsExplained) {
   EXPECT_FALSE(answer.at("verdict").at("text").as_string().empty());
   EXPECT_EQ(answer.at("estimate").at("expected_ms"), (now + hours(2)).ms);
   ASSERT_FALSE(answer.at("changes").as_array().empty());
-  EXPECT_NE(answer.at("text").as_string().find("waits is Waiting"), std::string::npos);
+  EXPECT_NE(answer.at("text").as_string().find("waits is waiting"), std::string::npos);
 }
 
 TEST_F(ReadRoutes, ARunningJobShowsTheTableThatPlacedIt) {

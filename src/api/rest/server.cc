@@ -29,6 +29,10 @@ Result<ports::AuditFilter> audit_filter_of(const net::Request& request) {
 }
 
 Result<std::string> audit(const Backend& backend, const net::Request& request) {
+  if (Status known = only_query(
+          request, {"user", "verb", "object", "since_ms", "until_ms", "limit", "cursor"});
+      !known)
+    return known.error();
   const auto limit = query_int(request, "limit", 1, ports::page_max, 100);
   if (!limit) return limit.error();
   const auto before = query_cursor(request);

@@ -8,6 +8,7 @@
 #include "api/rest/answers.h"
 #include "api/rest/api.h"
 #include "base/hash.h"
+#include "view/state_word.h"
 
 namespace muster::api {
 namespace {
@@ -183,6 +184,7 @@ Status take_submit(Backend& backend, const CallPtr& call) {
   const std::string key(request.headers.get("Idempotency-Key"));
   if (key.size() > key_most)
     return invalid(fmt::format("idempotency_key: longer than {} bytes", key_most));
+  if (Status known = only_query(request, {"dry_run", "followed"}); !known) return known;
   const auto dry = query_bool(request, "dry_run", false);
   if (!dry) return dry.error();
   const auto followed = query_bool(request, "followed", false);
@@ -216,11 +218,11 @@ Status take_retry(Backend& backend, const CallPtr& call) {
   const auto row = backend.store.job(call->request.param("job"));
   if (!row) return row.error();
   if (!model::is_final(row->state)) {
-    call->responder.send(fail(
-        call->request,
-        {.status = 409,
-         .message = fmt::format("job {} is {}, not finished", row->id, model::to_text(row->state)),
-         .fix = "cancel it first, or wait for its end"}));
+    call->responder.send(
+        fail(call->request, {.status = 409,
+                             .message = fmt::format("job {} is {}, not finished", row->id,
+                                                    view::state_word(row->state)),
+                             .fix = "cancel it first, or wait for its end"}));
     return Ok{};
   }
   const auto document = backend.store.payload(row->payload);

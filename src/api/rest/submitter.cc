@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "view/state_word.h"
 
 namespace muster::api {
 namespace {
@@ -43,7 +44,7 @@ Status settle_dependencies(const sched::World& world, model::JobSpec& spec,
       return invalid(fmt::format("depends_on: there is no job \"{}\"", id));
     } else if (ended->second != model::JobState::Succeeded) {
       return invalid(fmt::format("depends_on: job {} is {}: this one could never start", id,
-                                 model::to_text(ended->second)));
+                                 view::state_word(ended->second)));
     }
   }
   spec.depends_on = std::move(left);

@@ -156,7 +156,7 @@ TEST_F(SubmitterTest, AJobMayDependOnOneThatTheEngineHasForgotten) {
   EXPECT_TRUE(world.job(world.find_job(outcomes[0].result->ids[0])).depends_on.empty());
   ASSERT_FALSE(outcomes[1].result);
   EXPECT_EQ(outcomes[1].result.error().message,
-            "depends_on: job failed is Failed: this one could never start");
+            "depends_on: job failed is failed: this one could never start");
   ASSERT_FALSE(outcomes[2].result);
   EXPECT_EQ(outcomes[2].result.error().message, "depends_on: there is no job \"never\"");
 }

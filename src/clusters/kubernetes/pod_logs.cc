@@ -77,6 +77,7 @@ struct PodLogs::Follow {
   bool was_whole = false;     // it came to its end
   bool has_ended = false;     // the container
   bool is_gone = false;       // the pod
+  bool is_ending = false;     // nothing more is read, but the sink has not taken all
   bool is_done = false;
   bool is_over = false;  // both, and counted
   Time end_by;           // of a container that ended
@@ -156,7 +157,7 @@ void PodLogs::tend(Follow& follow, Time now) {
       follow.call.cancel();  // nobody told this stream that it is over
     }
     if (!follow.is_done && !follow.stream && hand_over(follow)) {
-      if (follow.is_gone || is_whole(follow)) finish(follow);
+      if (follow.is_ending || follow.is_gone || is_whole(follow)) finish(follow);
     }
   }
   plan(follow, now);
@@ -172,7 +173,7 @@ void PodLogs::plan(Follow& follow, Time now) {
     if (++gang.over == gang.follows.size()) forget(follow.attempt);
     return;
   }
-  if (!follow.chunks.empty()) return look_at(follow, now + sink_pause);
+  if (!follow.chunks.empty() || follow.is_ending) return look_at(follow, now + sink_pause);
   if (follow.stream) {
     const bool has_limit = follow.is_followed && follow.has_ended && now < follow.end_by;
     return look_at(follow, has_limit ? follow.end_by : Time::never());
@@ -274,14 +275,14 @@ void PodLogs::give_up(Follow& follow, const std::string& why, Time now) {
   const std::string text = fmt::format("[the output of pod {} could not be read: {}]\n", follow.pod,
                                        why.substr(0, why.find('\n')));
   follow.chunks.push_back(follow.reader->note(text, now));
-  hand_over(follow);
   follow.was_whole = false;
   finish(follow);
 }
 
 void PodLogs::finish(Follow& follow) {
+  follow.is_ending = true;
   if (follow.was_whole) follow.reader->end_log(follow.chunks);
-  hand_over(follow);
+  if (!hand_over(follow) || !sink_.finish(follow.output)) return;  // the same again, later
   follow.is_done = true;
   if (follow.has_ended) --endings_;
   follow.reader.reset();

@@ -32,7 +32,14 @@ class Sink : public ports::LogSink {
     for (const ports::OutputChunk& chunk : chunks) output[pod.pod] += chunk.bytes;
     return Ok{};
   }
+  Result<bool> release(const ports::PodOutput&) override { return false; }
+  Status finish(const ports::PodOutput& pod) override {
+    if (is_full) return Error{Fault::Unavailable, "full"};
+    finished.insert(pod.pod);
+    return Ok{};
+  }
   std::map<std::uint32_t, std::string> output;
+  std::set<std::uint32_t> finished;
   bool is_full = false;
 };
 
@@ -138,6 +145,21 @@ TEST_F(PodLogsTest, WhatTheSinkRefusesIsHandedOverLater) {
   sink.is_full = false;
   EXPECT_TRUE(passes_until([&] { return logs.is_complete(attempt); }, start + seconds(1)));
   EXPECT_EQ(sink.output[0], "a\n");
+}
+
+TEST_F(PodLogsTest, TheSinkIsToldTheEndAndAskedAgainUntilItTakesIt) {
+  server.then(200, "1970-01-01T00:10:00Z a\n").then(200, "1970-01-01T00:10:01Z no end");
+  logs.look(attempt, pods(1, true), start);
+  ASSERT_TRUE(passes_until([&] { return sink.output[0] == "a\n"; }, start));
+  EXPECT_TRUE(sink.finished.empty());
+  sink.is_full = true;
+  server.then(200, "1970-01-01T00:10:01Z no end");
+  for (int i = 0; i < 50; ++i) pass_once(start + seconds(1));
+  EXPECT_FALSE(logs.is_complete(attempt));
+  sink.is_full = false;
+  EXPECT_TRUE(passes_until([&] { return logs.is_complete(attempt); }, start + seconds(2)));
+  EXPECT_EQ(sink.output[0], "a\nno end");
+  EXPECT_TRUE(sink.finished.contains(0));
 }
 
 TEST_F(PodLogsTest, FewAreBegunWhileRequestsWaitInLine) {

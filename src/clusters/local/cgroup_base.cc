@@ -15,6 +15,7 @@ namespace muster::clusters {
 namespace {
 
 constexpr const char* server_leaf = "muster-server";
+constexpr const char* note_name = "cgroups";  // in the cluster's directory: a base a line
 
 template <typename Words>
 bool has_word(const Words& words, std::string_view word) {
@@ -142,6 +143,40 @@ CgroupDirs make_cgroup_base(const std::string& name) {
 void remove_cgroup_base(const CgroupDirs& base) {
   for (const std::string* dir : base.all()) {
     if (!dir->empty()) ::rmdir(dir->c_str());
+  }
+}
+
+bool remake_base(const std::string& dir) {
+  if (::mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  hand_down(dir);
+  return true;
+}
+
+Status note_cgroup_base(const std::string& directory, const CgroupDirs& base) {
+  const std::string note = fmt::format("{}/{}", directory, note_name);
+  std::string text;
+  for (const std::string* dir : base.all()) text += dir->empty() ? "" : *dir + "\n";
+  const auto before = read_file(note);
+  if (before && *before == text) return Ok{};
+  if (before) {
+    for (const std::string_view dir : split(*before, '\n')) {
+      const auto all = base.all();
+      const bool is_ours =
+          std::any_of(all.begin(), all.end(), [&](const std::string* own) { return *own == dir; });
+      if (!dir.empty() && !is_ours) ::rmdir(std::string(dir).c_str());
+    }
+  }
+  return replace_file_unsynced(note, text);
+}
+
+void remove_unused_base(const std::string& directory) {
+  // A server reads its notices all the time.
+  const Fd notices(::open((directory + "/notify").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (notices.is_open() || errno != ENXIO) return;
+  const auto note = read_file(fmt::format("{}/{}", directory, note_name));
+  if (!note) return;
+  for (const std::string_view dir : split(*note, '\n')) {
+    if (!dir.empty()) ::rmdir(std::string(dir).c_str());
   }
 }
 

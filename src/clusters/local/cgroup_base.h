@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace muster::clusters {
 
 /// A directory in each hierarchy; empty: none there. A machine may have both versions at once.
@@ -26,6 +28,15 @@ struct CgroupDirs {
 CgroupDirs make_cgroup_base(const std::string& name);
 /// As long as a pod is in one it stays.
 void remove_cgroup_base(const CgroupDirs& base);
+/// Makes a directory of a base that somebody removed.
+bool remake_base(const std::string& dir);
+
+/// Writes down in the cluster's directory where its base is, so that others can remove it. One that
+/// was written down before and is elsewhere goes.
+Status note_cgroup_base(const std::string& directory, const CgroupDirs& base);
+/// For who outlives a server: removes the base unless a server is there. One that comes at this
+/// very moment may lose its own: whoever makes a cgroup in it makes it again.
+void remove_unused_base(const std::string& directory);
 
 /// The directories of a pod under the base.
 CgroupDirs cgroups_of_pod(const CgroupDirs& base, const std::string& job, std::uint32_t attempt,

@@ -23,7 +23,7 @@ namespace {
 constexpr Duration tick_busy = milliseconds(50);  // output is read this often
 constexpr Duration tick_idle = seconds(1);
 constexpr Duration blank_pause = milliseconds(5);    // the start that used the last one comes first
-constexpr Duration check_pause = milliseconds(300);  // are the supervisors alive
+constexpr Duration check_pause = milliseconds(300);  // are the supervisors alive, has a line an end
 constexpr Duration relaunch_pause = seconds(1);
 constexpr Duration forget_pause = minutes(1);
 constexpr std::size_t tail_most = 1u << 18;
@@ -57,6 +57,10 @@ AttemptState over_state(AttemptState state, Outcome outcome, int exit_code, std:
   state.reason = std::move(reason);
   state.ended = wall_now();
   return state;
+}
+
+ports::PodOutput output_of(const ports::Attempt& attempt, std::size_t rank) {
+  return {attempt.job, attempt.number, static_cast<std::uint32_t>(rank)};
 }
 
 void ask_to_stop(const std::string& dir) {
@@ -106,6 +110,7 @@ Status LocalCluster::prepare() {
   }
   if (options_.use_cgroups)  // two servers of a machine may have clusters of one name
     cgroup_ = make_cgroup_base(fmt::format("{}-{:x}", options_.name, Hasher().add(root).value()));
+  if (Status s = note_cgroup_base(root, cgroup_); !s) return s;
   return launcher_.prepare();
 }
 
@@ -232,6 +237,7 @@ void LocalCluster::tick(Time now) {
   const std::set<std::string> alive = alive_;
   for (const std::string& name : alive) {
     tail(entries_.at(name));
+    if (checks) release_prompts(entries_.at(name));
     if (checks) check(entries_.at(name), now);
   }
   if (now >= next_check_) next_check_ = now + check_pause;
@@ -544,8 +550,11 @@ bool LocalCluster::tail(Entry& entry) {
 
 bool LocalCluster::tail_pod(Entry& entry, std::size_t rank) {
   Tail& tail = entry.tails[rank];
-  const ports::PodOutput pod{entry.attempt.job, entry.attempt.number,
-                             static_cast<std::uint32_t>(rank)};
+  const ports::PodOutput pod = output_of(entry.attempt, rank);
+  const auto at_end = [&] {
+    if (entry.is_over() && !tail.finished) tail.finished = ports_.logs.finish(pod).ok();
+    return tail.finished || !entry.is_over();
+  };
   while (!tail.broken) {
     if (!tail.asked) {
       const auto taken = ports_.logs.taken(pod);
@@ -556,14 +565,20 @@ bool LocalCluster::tail_pod(Entry& entry, std::size_t rank) {
     const auto chunks = read_output(output_path(dir_of(entry), rank), tail.position, tail_most);
     if (!chunks) {
       tail.broken = chunks.error().fault == Fault::Invalid;
-      return true;  // not there yet, or not readable now
+      return at_end();  // not there yet, or not readable now
     }
-    if (chunks->empty()) return true;
+    if (chunks->empty()) return at_end();
     if (!ports_.logs.append(pod, *chunks)) return false;
     tail.position = chunks->back().position;
     if (!entry.is_over()) return true;  // others first; the next tick goes on
   }
-  return true;
+  return at_end();
+}
+
+/// A program that asks something does not end its line: it is seen all the same.
+void LocalCluster::release_prompts(const Entry& entry) {
+  for (std::size_t rank = 0; rank < entry.tails.size(); ++rank)
+    static_cast<void>(ports_.logs.release(output_of(entry.attempt, rank)));  // or the next time
 }
 
 /// The loop asks for what it has no outcome of every minute; what nobody asked for all the while

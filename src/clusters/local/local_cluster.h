@@ -85,6 +85,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
     std::uint64_t position = 0;
     bool asked = false;  // the sink, for the position
     bool broken = false;
+    bool finished = false;  // the sink knows that nothing more comes
   };
   struct Entry {
     ports::Attempt attempt;
@@ -142,6 +143,7 @@ class LocalCluster : public ports::Cluster, public ports::PodCommands {
   void say_how(Entry& entry);
   bool tail(Entry& entry);
   bool tail_pod(Entry& entry, std::size_t rank);
+  void release_prompts(const Entry& entry);
   void forget_old(Time now);
 
   const LocalOptions options_;  // node and stop_grace: those of the beginning

@@ -265,6 +265,21 @@ TEST(LocalCluster, OutputThatTheSinkRefusedIsHandedOverLaterOnce) {
 
 // ---- stopping
 
+TEST(LocalCluster, TheSinkIsToldTheEndOfThePodsOutputAndAskedAgainUntilItTakesIt) {
+  Site site;
+  const ports::PodOutput pod{one.job, one.number, 0};
+  site.run(one, Site::shell("echo out"));
+  EXPECT_TRUE(site.hear<model::Finished>(one).success);
+  EXPECT_TRUE(site.logs.is_finished(pod));
+  const ports::Attempt two{"b", 1};
+  site.logs.refuse(true);
+  site.run(two, Site::shell("true"));
+  site.hear<model::Finished>(two);
+  EXPECT_FALSE(site.logs.is_finished({two.job, two.number, 0}));
+  site.logs.refuse(false);
+  EXPECT_TRUE(eventually([&] { return site.logs.is_finished({two.job, two.number, 0}); }));
+}
+
 TEST(LocalCluster, PodsMayOpenAsManyFilesAsTheServerCouldBeforeItTookMore) {
   Site site;
   site.cluster.reset();

@@ -80,6 +80,12 @@ std::vector<pid_t> processes_in(const std::string& dir) {
   return pids;
 }
 
+bool make_group(const std::string& dir) {
+  if (::mkdir(dir.c_str(), 0755) == 0) return true;
+  if (errno != ENOENT) return false;
+  return remake_base(dir.substr(0, dir.rfind('/'))) && ::mkdir(dir.c_str(), 0755) == 0;
+}
+
 /// A process is born into the unified cgroup, but moves into those of version 1 by itself.
 struct Entering {
   std::array<Fd, 2> lists;  // of processes
@@ -102,7 +108,7 @@ Result<PodCgroup> PodCgroup::make(CgroupDirs dirs, model::MilliCpu cpu, model::B
   if (cpu.v == 0) dirs.cpu.clear();
   if (memory.v == 0) dirs.memory.clear();
   for (const std::string* dir : dirs.all()) {
-    if (dir->empty() || ::mkdir(dir->c_str(), 0755) == 0) continue;
+    if (dir->empty() || make_group(*dir)) continue;
     if (errno == EEXIST && *dir == dirs.cpu) continue;  // mounted together with the memory
     const Error error = io_error("make", *dir);
     PodCgroup(dirs).remove();

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "clusters/clock.h"
+#include "clusters/local/cgroup_base.h"
 #include "clusters/local/gang.h"
 
 namespace muster::clusters {
@@ -163,6 +164,7 @@ int supervise(const std::string& dir) {
     ::sleep(1);
   }
   notify(name);
+  remove_unused_base("../..");
   return 0;
 }
 
@@ -175,7 +177,9 @@ int run_supervisors(const std::string& directory) {
       while (::read(ahead->read.get(), &nothing, 1) < 0 && errno == EINTR) continue;
     }
     while (is_named_within(rest_ms)) {  // many at once
-      if (!start_named(directory)) return 0;
+      if (start_named(directory)) continue;
+      remove_unused_base(directory);
+      return 0;
     }
   }
 }
