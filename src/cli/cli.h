@@ -15,7 +15,8 @@ void add_list(CLI::App& app, const SharedHost& host);
 void add_show(CLI::App& app, const SharedHost& host);
 void add_wait(CLI::App& app, const SharedHost& host);
 void add_events(CLI::App& app, const SharedHost& host);
-void add_job_verbs(CLI::App& app, const SharedHost& host);  // cancel, hold, release, retry
+/// cancel, hold, release, retry, checkpoint
+void add_job_verbs(CLI::App& app, const SharedHost& host);
 void add_set(CLI::App& app, const SharedHost& host);
 void add_logs(CLI::App& app, const SharedHost& host);
 void add_exec(CLI::App& app, const SharedHost& host);

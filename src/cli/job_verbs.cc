@@ -1,4 +1,4 @@
-// `muster cancel`, `hold`, `release`, `retry`: one request for each job named.
+// `muster cancel`, `hold`, `release`, `retry`, `checkpoint`: one request for each job named.
 #include <fmt/format.h>
 
 #include "cli/cli.h"
@@ -71,6 +71,8 @@ void add_job_verbs(CLI::App& app, const SharedHost& host) {
   add_verb(app, host, {"hold", "Keep waiting jobs from being placed", "held", false, true});
   add_verb(app, host, {"release", "Let held jobs be placed", "released"});
   add_verb(app, host, {"retry", "Submit finished jobs again, as new jobs", "submitted again"});
+  add_verb(app, host,
+           {"checkpoint", "Say that running jobs have saved their work", "has saved its work"});
 }
 
 }  // namespace muster::cli

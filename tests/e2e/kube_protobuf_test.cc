@@ -6,36 +6,16 @@
 
 #include "kube/informer.h"
 #include "kube/proto_objects.h"
+#include "kube/testing/proto_part.h"
 #include "kube/watch.h"
 #include "tests/e2e/kube_cluster.h"
 
 namespace muster::e2e {
 namespace {
 
-using Kind = kube::ProtoField::Kind;
-
-bool is_nothing(const json::value& value) {
-  return value.is_null() || value == json::value("") || value == json::value(0) ||
-         value == json::value(false) || (value.is_object() && value.get_object().empty()) ||
-         (value.is_array() && value.get_array().empty());
-}
-
-/// Of the object, whose form it may have been, what the table names and what is not nothing: JSON
-/// leaves out zeros.
+/// Of the object, whose form it may have been.
 json::value part_of(const json::value& object, const kube::ProtoMessage& message) {
-  json::object part;
-  for (const kube::ProtoField& field : message.fields) {
-    const json::value* said = kube::find(object, {field.name});
-    if (said == nullptr) continue;
-    json::value taken = *said;
-    if (field.kind == Kind::Message && field.is_list) {
-      for (json::value& one : taken.as_array()) one = part_of(one, *field.message);
-    } else if (field.kind == Kind::Message) {
-      taken = part_of(taken, *field.message);
-    }
-    if (!is_nothing(taken)) part[field.name] = taken;
-  }
-  return part;
+  return kube::proto_part(object, message, kube::EmptyMessages::Dropped);
 }
 
 class KubeProtobuf : public Cluster {

@@ -56,6 +56,7 @@ class EveryOperation(unittest.TestCase):
         self.ask_for_a_stream(f"/events?job={running}&follow=false&from=1")
         self.ask_for_a_stream(f"/jobs/{held}/logs?follow=true")
         self.ask_for_a_command(running)
+        self.ask("POST", f"/jobs/{running}/checkpoint")
         self.ask("POST", f"/jobs/{running}/hold?stop=true")
         self.server.wait_state(running, "Held")
         self.ask("POST", f"/jobs/{running}/cancel")

@@ -203,6 +203,26 @@ class OneServer(unittest.TestCase):
         self.server.api("POST", f"/jobs/{job}/cancel")
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
+    def test_of_two_jobs_the_one_that_saved_its_work_goes_for_a_more_important_one(self):
+        saved = self.server.submit("sleep 600", gpus=2)
+        self.server.wait_state(saved, "Running")
+        unsaved = self.server.submit("sleep 600", gpus=2)
+        self.server.wait_state(unsaved, "Running")
+        time.sleep(0.1)
+        status, row, _ = self.server.api("POST", f"/jobs/{saved}/checkpoint")
+        self.assertEqual((status, row["state"]), (200, "Running"))
+        urgent = self.server.submit("true", gpus=2, priority=90)
+        self.error(409, "POST", f"/jobs/{urgent}/checkpoint")
+        self.assertEqual(self.server.wait_final(urgent)["state"], "Succeeded")
+        self.assertEqual(self.server.job(unsaved)["attempt"], 1)
+        self.server.wait_state(saved, "Running")
+        self.assertEqual(self.server.job(saved)["attempt"], 2)
+        events = self.events(f"/events?job={saved}&follow=false&from=1")
+        self.assertIn("checkpointed", [kind for kind, _, _ in events])
+        for job in (saved, unsaved):
+            self.server.api("POST", f"/jobs/{job}/cancel")
+            self.server.wait_final(job)
+
     def test_a_job_says_why_it_waits_and_when_it_may_start(self):
         runs = self.server.submit("sleep 600", gpus=4, run_limit="1h")
         while self.server.job(runs)["state"] != "Running":

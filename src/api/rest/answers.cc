@@ -5,37 +5,13 @@
 #include <limits>
 
 #include "base/text.h"
+#include "net/refusal.h"
 #include "view/event_json.h"
 
 namespace muster::api {
 namespace {
 
 namespace json = boost::json;
-
-std::string_view code_of(int status) {
-  switch (status) {
-    case 401:
-      return "unauthorized";
-    case 403:
-      return "forbidden";
-    case 404:
-      return "not_found";
-    case 405:
-      return "method_not_allowed";
-    case 409:
-      return "conflict";
-    case 410:
-      return "gone";
-    case 413:
-      return "too_large";
-    case 429:
-      return "too_busy";
-    case 503:
-      return "unavailable";
-    default:
-      return status >= 500 ? "internal" : "invalid";
-  }
-}
 
 int status_of(Fault fault) {
   switch (fault) {
@@ -64,7 +40,7 @@ std::string field_of(std::string_view message) {
 }
 
 json::object error_object(const net::Request& request, const Fail& what) {
-  json::object error{{"code", code_of(what.status)},
+  json::object error{{"code", net::error_code_of(what.status)},
                      {"message", view::valid_utf8(what.message)},
                      {"request_id", request.id}};
   if (!what.field.empty()) error["field"] = view::valid_utf8(what.field);

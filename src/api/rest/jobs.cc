@@ -1,4 +1,4 @@
-// Jobs: list, show, change, cancel, hold, release.
+// Jobs: list, show, change, cancel, hold, release, checkpoint.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <utility>
@@ -271,6 +271,11 @@ Events release(const sched::World&, const sched::Job& job) {
   if (job.state != JobState::Held) return conflict(job, "only a held job can be released");
   return one(model::JobReleased{job.id});
 }
+/// Its owner says that what it did until now is saved: from now on it has less to lose.
+Events checkpoint(const sched::World&, const sched::Job& job) {
+  if (job.state != JobState::Running) return conflict(job, "only a running job has work to save");
+  return one(model::Checkpointed{job.id});
+}
 
 /// What PATCH asks for.
 struct Patch {
@@ -367,7 +372,7 @@ void add_job_routes(net::Router& router, Backend& backend) {
   add_route(router, "POST", "/jobs/{job}/hold",
             [&backend](const CallPtr& call) { hold_job(backend, call); });
   const std::pair<const char*, Events (*)(const sched::World&, const sched::Job&)> verbs[] = {
-      {"cancel", cancel}, {"release", release}};
+      {"cancel", cancel}, {"release", release}, {"checkpoint", checkpoint}};
   for (const auto& [verb, work] : verbs) {
     add_route(
         router, "POST", fmt::format("/jobs/{{job}}/{}", verb),

@@ -5,21 +5,32 @@
 
 #include <boost/json/parse.hpp>
 
+#include "kube/proto_objects.h"
+#include "kube/testing/proto_part.h"
+
 namespace muster::clusters {
 namespace {
 
 using ::testing::HasSubstr;
 
+// Both are read as a watch tells them.
+PodSight watched_pod(const std::string& text) {
+  return pod_sight_of(kube::proto_part(boost::json::parse(text), kube::proto_pod));
+}
+JobSight watched_job(const std::string& text) {
+  return job_sight_of(kube::proto_part(boost::json::parse(text), kube::proto_job));
+}
+
 PodSight pod(std::string_view status) {
-  return pod_sight_of(boost::json::parse(
+  return watched_pod(
       R"({"metadata":{"name":"p","annotations":{"muster.dev/job-id":"j"},
           "labels":{"muster.dev/attempt":"3"}},"spec":{"nodeName":"n"},"status":)" +
-      std::string(status) + "}"));
+      std::string(status) + "}");
 }
 JobSight job(std::string_view status, int completions = 1, std::size_t sets = 1) {
-  JobSight made = job_sight_of(boost::json::parse(
-      R"({"metadata":{"name":"J"},"spec":{"completions":)" + std::to_string(completions) +
-      R"(},"status":)" + std::string(status) + "}"));
+  JobSight made =
+      watched_job(R"({"metadata":{"name":"J"},"spec":{"completions":)" +
+                  std::to_string(completions) + R"(},"status":)" + std::string(status) + "}");
   made.sets = sets;
   return made;
 }
@@ -48,8 +59,8 @@ TEST(GangState, IsReadFromLabelsAndStatus) {
 /// Its Job was seen before its root, taken for a gang that is whole, and then, with the root seen
 /// and that watch of Jobs still behind, for one whose Job somebody deleted.
 TEST(GangState, OfAJobInAListIsNotReadWithoutItsRoot) {
-  const JobSight listed = job_sight_of(boost::json::parse(
-      R"({"metadata":{"name":"J","annotations":{"muster.dev/workloads":"1"}},"spec":{}})"));
+  const JobSight listed = watched_job(
+      R"({"metadata":{"name":"J","annotations":{"muster.dev/workloads":"1"}},"spec":{}})");
   EXPECT_TRUE(is_of_a_list({listed}, {}));
   PodSight of_list = pending;
   of_list.is_listed = true;
@@ -143,10 +154,9 @@ TEST(GangState, APodThatCannotStartSaysWhy) {
 
 TEST(PodSight, SaysWhenItIsForcedAwayFromWhenItWasDeleted) {
   const auto forced_at = [](std::string_view more) {
-    return pod_sight_of(boost::json::parse(R"({"metadata":{"name":"p","annotations":{)" +
-                                           std::string(more) +
-                                           R"(},"deletionTimestamp":"1970-01-01T00:01:40Z",
-                                              "deletionGracePeriodSeconds":30}})"))
+    return watched_pod(R"({"metadata":{"name":"p","annotations":{)" + std::string(more) +
+                       R"(},"deletionTimestamp":"1970-01-01T00:01:40Z",
+                          "deletionGracePeriodSeconds":30}})")
         .forced_at;
   };
   EXPECT_EQ(forced_at(R"("muster.dev/force-after-ms":"600000")"), Time{670'000});
@@ -156,11 +166,11 @@ TEST(PodSight, SaysWhenItIsForcedAwayFromWhenItWasDeleted) {
 }
 
 TEST(PodSight, KnowsTheDevicesItsContainersAskFor) {
-  const PodSight asks = pod_sight_of(boost::json::parse(
+  const PodSight asks = watched_pod(
       R"({"spec":{"containers":[
             {"resources":{"requests":{"cpu":"1","nvidia.com/gpu":1},"limits":{"nvidia.com/gpu":1}}},
             {"resources":{"limits":{"rdma/hca":"0"}}}],
-          "initContainers":[{"resources":{"limits":{"example.com/fpga":"2"}}}]}})"));
+          "initContainers":[{"resources":{"limits":{"example.com/fpga":"2"}}}]}})");
   EXPECT_THAT(asks.devices, testing::ElementsAre("nvidia.com/gpu", "example.com/fpga"));
 }
 
