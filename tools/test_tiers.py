@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 OWN_TIER = "tidy|unit|scenario|property|sim|fuzz|server|e2e"  # labels
 STOP_FACTOR = 3
-SECOND_CHANCES = 2  # more than so many failures are no accident
+SECOND_CHANCES = 4  # more than so many failures are no accident
 
 
 @dataclass
