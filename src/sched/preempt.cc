@@ -242,19 +242,22 @@ struct VictimPool::Ask {
     });
   }
 
-  /// The suspects in this cluster whose leaving could help, in their order; nothing if all their
-  /// GPUs are not enough. Costs one look per pod of theirs at most.
-  std::vector<const Suspect*> here(const std::vector<Suspect>& list) {
+  /// The suspects in this cluster whose leaving could help, in their order, up to the first above
+  /// the cutoff; nothing if all their GPUs are not enough. Costs one look per pod of theirs at
+  /// most.
+  std::vector<const Suspect*> here(const Lower& lower, int cutoff) {
     const Shape& shape = world.shapes[world.job(slot).shape];
     const Asker mine = asker();
     const bool anybody = shape.relational || world.fleet.repelling_pods() > 0;
     std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
     std::vector<const Suspect*> found;
-    for (const Suspect& s : list) {
-      if (s.cluster != venue.cluster || !(anybody || makes_room(s, mine))) continue;
+    for (const std::uint32_t at : lower.by_cluster[venue.cluster.index()]) {
+      const Suspect& s = lower.list[at];
+      if (!anybody && !makes_room(s, mine)) continue;
       cut = found.size() == suspects_max;
       if (cut) break;
       found.push_back(&s);
+      if (s.standing.priority > cutoff) return found;
       idle += s.gpu_milli;
     }
     if (idle < shape.least_gpu_milli) found.clear();
@@ -415,15 +418,15 @@ std::optional<std::vector<const Suspect*>> VictimPool::fewest(
   return fits ? std::optional(std::move(gone.chosen)) : std::nullopt;
 }
 
-std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect>& list, int limit,
+std::optional<Preemption> VictimPool::choose(Ask& ask, const Lower& lower, int limit,
                                              VictimSearch& search) {
-  if (list.empty()) return std::nullopt;
-  const std::vector<const Suspect*> here = ask.here(list);
-  const auto needed = ask.needed_of(here, std::numeric_limits<int>::max());
+  if (lower.list.empty()) return std::nullopt;
+  const std::vector<const Suspect*> here = ask.here(lower, everybody);
+  const auto needed = ask.needed_of(here, everybody);
   search.cut = search.cut || ask.cut;
   if (needed || ask.cut || cut_short()) search.no_room = false;
   if (!needed) return std::nullopt;
-  const auto chosen = fewest(ask, list, here, *needed, ask.is_counted());
+  const auto chosen = fewest(ask, lower.list, here, *needed, ask.is_counted());
   if (!chosen || chosen->empty() || cut_short()) return std::nullopt;
   const bool limited = policy_.rules.has(Rule::EvictionLimit);
   if (limited && static_cast<int>(chosen->size()) > limit) {
@@ -440,6 +443,12 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const std::vector<Suspect
   return p;
 }
 
+void VictimPool::Lower::sort_by_cluster(std::size_t clusters) {
+  by_cluster.resize(clusters);
+  for (std::uint32_t at = 0; at < list.size(); ++at)
+    by_cluster[list[at].cluster.index()].push_back(at);
+}
+
 void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected_until) {
   if (turns_seen_ != world_.guarantees.turns()) read_standings();
   const Standing mine = standing_of(slot, charges);
@@ -449,6 +458,7 @@ void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected
   if (!last_ || last_->mine != mine || last_->guarantor != guarantor || last_->pushed != pushed) {
     std::vector<Suspect> list = below(mine, guarantor, pushed, protected_until);
     last_ = Lower{mine, guarantor, std::move(pushed), std::move(list), protected_until};
+    last_->sort_by_cluster(world_.fleet.cluster_count());
   }
   protected_until = std::min(protected_until, last_->protected_until);
 }
@@ -509,7 +519,7 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
     if (by_class_ && !relations && !anybody_in(venue, up_to) && !ask.over()) continue;
     look_from(slot, ask.charges, result.protected_until);
     ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-    if (auto here = choose(ask, last_->list, limit, result))
+    if (auto here = choose(ask, *last_, limit, result))
       found.emplace_back(static_cast<std::size_t>(&venue - venues.all.data()), std::move(*here));
   }
   choose_cluster(world_.shapes[world_.job(slot).shape], venues, found, result);
@@ -525,7 +535,7 @@ std::optional<int> VictimPool::highest_needed(Placer& placer, const Venues& venu
   Time ignored = Time::never();
   look_from(slot, ask.charges, ignored);
   ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-  const std::vector<const Suspect*> here = ask.here(last_->list);
+  const std::vector<const Suspect*> here = ask.here(*last_, cutoff);
   const auto needed = ask.needed_of(here, cutoff);
   if (!needed || last_->list.empty()) return std::nullopt;
   int highest = std::numeric_limits<int>::min();

@@ -104,6 +104,9 @@ class VictimPool {
     std::vector<JobSlot> pushed;
     std::vector<Suspect> list;
     Time protected_until;
+    std::vector<std::vector<std::uint32_t>> by_cluster = {};  // positions in the list
+
+    void sort_by_cluster(std::size_t clusters);
   };
   bool anybody_in(const Venue& venue, int priority) const;
   void add_suspect(JobSlot job);
@@ -113,8 +116,7 @@ class VictimPool {
   void look_from(JobSlot job, const Charges& charges, Time& protected_until);
   std::vector<Suspect> below(const Standing& mine, QueueId guarantor,
                              const std::vector<JobSlot>& pushed, Time& protected_until);
-  std::optional<Preemption> choose(Ask& ask, const std::vector<Suspect>& list, int limit,
-                                   VictimSearch& search);
+  std::optional<Preemption> choose(Ask& ask, const Lower& lower, int limit, VictimSearch& search);
   std::optional<std::vector<const Suspect*>> fewest(Ask& ask, const std::vector<Suspect>& list,
                                                     const std::vector<const Suspect*>& here,
                                                     std::size_t needed, bool by_count);

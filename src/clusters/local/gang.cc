@@ -167,6 +167,7 @@ Gang::End Gang::failed_start(const Pod* pod, const Error& error) {
 // while it runs
 
 Gang::End Gang::run() {
+  for (const Pod& pod : pods_) pod.cgroup.gather();
   while (any_alive()) look();
   clear();
   return end_.value_or(End{Outcome::Succeeded, 0, ""});

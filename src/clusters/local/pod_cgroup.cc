@@ -86,7 +86,8 @@ bool make_group(const std::string& dir) {
   return remake_base(dir.substr(0, dir.rfind('/'))) && ::mkdir(dir.c_str(), 0755) == 0;
 }
 
-/// A process is born into the unified cgroup, but moves into those of version 1 by itself.
+/// A process is born into the unified cgroup, but moves into those of version 1 by itself, if not
+/// gather() does it.
 struct Entering {
   std::array<Fd, 2> lists;  // of processes
   int (*child)(const void*) = nullptr;
@@ -158,7 +159,7 @@ pid_t PodCgroup::fork_into(int (*child)(const void*), const void* of, Memory mem
   Entering entering{{}, child, of};
   std::size_t at = 0;
   for (const std::string* older : {&dirs_.cpu, &dirs_.memory}) {
-    if (older->empty()) continue;
+    if (older->empty() || (older == &dirs_.cpu && dir.is_open())) continue;
     Fd& list = entering.lists[at++];
     list = Fd(::open((*older + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     if (!list.is_open()) return -1;
@@ -170,6 +171,21 @@ pid_t PodCgroup::fork_into(int (*child)(const void*), const void* of, Memory mem
   pid = dir.is_open() ? static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args)) : ::fork();
   if (pid == 0) ::_exit(enter(&entering));
   return pid;
+}
+
+void PodCgroup::gather() const {
+  if (dirs_.cpu.empty() || dirs_.unified.empty()) return;
+  constexpr int rounds_most = 100;  // whoever is started by one who is inside is inside as well
+  for (int round = 0; round < rounds_most; ++round) {
+    const std::vector<pid_t> inside = processes_in(dirs_.cpu);
+    bool are_all_inside = true;
+    for (const pid_t pid : processes_in(dirs_.unified)) {
+      if (std::find(inside.begin(), inside.end(), pid) != inside.end()) continue;
+      are_all_inside = false;
+      tell_kernel(dirs_.cpu + "/cgroup.procs", std::to_string(pid));  // unless it has just ended
+    }
+    if (are_all_inside) return;
+  }
 }
 
 void PodCgroup::kill() const {
