@@ -406,7 +406,8 @@ GrowthPoint measure_growth_point(const FleetSize& size, std::int64_t events) {
   run.submit(0, size.jobs);
   run.fill();
   Prng prng(size.seed);
-  run.end_jobs(events / 2, prng);  // the plans after the first one settle what it left
+  // The plans after the first one settle what it left: the same share of the fleet at each size.
+  run.end_jobs(std::max<std::int64_t>(events / 2, size.nodes / 5), prng);
   const EventMeasure m = run.end_jobs(events, prng);
   return {size.nodes, size.jobs, m.whole_p50_us, m.whole_max_us};
 }
