@@ -29,15 +29,16 @@ class Limits : public testing::Test {
     remove_cgroup_base(probe);
     if (!can) GTEST_SKIP() << "NOT TESTED: this machine lets us limit nothing";
   }
-  void start(const std::string& script) {
+  void start(const std::string& script, model::Bytes most = memory) {
     model::Command command = Site::shell(script);
     command.sets[0].cpu = {500};
-    command.sets[0].memory = memory;
+    command.sets[0].memory = most;
     site.run(one, command);
     site.hear<model::Started>(one);
     base = read_spec(site.dir(one))->cgroup;
     groups = cgroups_of_pod(base, one.job, one.number, 0);
-    EXPECT_EQ(pod().limits, "cpu: cgroup; memory: cgroup");
+    EXPECT_EQ(pod().limits,
+              fmt::format("cpu: cgroup; memory: {}", most.v > 0 ? "cgroup" : "none asked"));
   }
   PodState pod() const { return read_state(site.dir(one))->pods.at(0); }
   /// A file of the kernel about the pod, of either version.
@@ -92,6 +93,13 @@ TEST_F(Limits, AreWhatTheKernelHoldsThePodTo) {
   const std::string pid = std::to_string(pod().pid);
   EXPECT_THAT(lines_of(file_of_cpu("cgroup.procs", "cgroup.procs")), ElementsAre(pid));
   EXPECT_THAT(lines_of(file_of_memory("cgroup.procs", "cgroup.procs")), ElementsAre(pid));
+}
+
+/// Where only its cpu is limited, in version 1, it runs before it is put there.
+TEST_F(Limits, SoonHoldForAllThatThePodHasStarted) {
+  start("sleep 1000 & sleep 1000 & exec sleep 1000", model::Bytes{0});
+  const std::string list = file_of_cpu("cgroup.procs", "cgroup.procs");
+  EXPECT_TRUE(eventually([&] { return lines_of(list).size() == 3; })) << lines_of(list).size();
 }
 
 TEST_F(Limits, AProgramThatTakesMoreMemoryIsEndedAndTheJobSaysSo) {

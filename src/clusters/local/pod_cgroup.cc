@@ -159,7 +159,9 @@ pid_t PodCgroup::fork_into(int (*child)(const void*), const void* of, Memory mem
   Entering entering{{}, child, of};
   std::size_t at = 0;
   for (const std::string* older : {&dirs_.cpu, &dirs_.memory}) {
-    if (older->empty() || (older == &dirs_.cpu && dir.is_open())) continue;
+    // Whoever enters one of them enters the other for little.
+    const bool is_gathered = older == &dirs_.cpu && dirs_.memory.empty() && dir.is_open();
+    if (older->empty() || is_gathered) continue;
     Fd& list = entering.lists[at++];
     list = Fd(::open((*older + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     if (!list.is_open()) return -1;

@@ -31,8 +31,9 @@ class PodCgroup {
   /// Without a cgroup it stays in that of the parent. The child runs `child(of)` and exits with its
   /// result. Only for a process with one thread.
   pid_t fork_into(int (*child)(const void*), const void* of, Memory memory) const;
-  /// Puts what runs in it already where version 1 limits its cpu: that takes some ten milliseconds
-  /// when nobody did so lately, for which no start waits. Its memory is limited from the first.
+  /// Puts what runs in it already where version 1 limits its cpu, if nothing else is limited: that
+  /// takes some ten milliseconds when nobody did so lately, for which no start waits. A pod whose
+  /// memory is limited is in all of them from its first moment.
   void gather() const;
   void kill() const;
   /// No process is in it.
