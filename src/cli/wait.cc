@@ -11,6 +11,8 @@
 namespace muster::cli {
 namespace {
 
+constexpr Duration patience = seconds(60);  // with a server that is away, and may be back soon
+
 struct Options {
   std::vector<std::string> jobs;
   std::string timeout;
@@ -48,23 +50,28 @@ Result<int> wait_for(Session& session, const Options& options) {
   ProgressLine progress(session.host());
   for (const std::string& id : ids) {
     Duration pause = milliseconds(100);
+    Time answered = session.host().now();
     while (true) {
       const auto job = (*api)->get("/jobs/" + segment(id));
-      if (!job) return job.error();
-      const std::string state = text(*job, "state");
+      const Time now = session.host().now();
+      const bool is_away = !job && job.error().fault == Fault::Unavailable;
+      if (!job && (!is_away || now - answered >= patience)) return job.error();
+      if (!is_away) answered = now;
+      const std::string state = is_away ? "" : text(*job, "state");
       if (is_final_state(state)) {
         progress.clear();
         if (!session.is_data()) session.out(fmt::format("{} {}\n", id, lower(state)));
         ended.push_back(*job);
         break;
       }
-      const Time now = session.host().now();
       if (now >= until) {
         progress.clear();
-        session.note(fmt::format("muster: job {} is still {}", id, lower(state)));
+        session.note(is_away ? fmt::format("muster: {}", one_line(job.error().message))
+                             : fmt::format("muster: job {} is still {}", id, lower(state)));
         return exit_timeout;
       }
-      progress.show(said_of(*job, ended.size(), ids.size(), now));
+      progress.show(is_away ? one_line(job.error().message)
+                            : said_of(*job, ended.size(), ids.size(), now));
       session.host().sleep(std::min(pause, until - now));
       pause = std::min(seconds(2), milliseconds(pause.ms * 3 / 2));
     }

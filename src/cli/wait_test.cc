@@ -1,5 +1,7 @@
-// What `muster wait` shows on a terminal while it waits.
+// What `muster wait` shows on a terminal while it waits, and how long it bears a server's absence.
 #include <gtest/gtest.h>
+
+#include <optional>
 
 #include "cli/progress_line.h"
 #include "cli/testing/scripted.h"
@@ -31,6 +33,24 @@ TEST(Wait, a_terminal_shows_what_is_waited_for_and_nothing_of_it_stays) {
 
 TEST(Wait, no_terminal_sees_no_progress) {
   EXPECT_EQ(waited(false).err, "muster: job 01j9zq4k7m is still running\n");
+}
+
+TEST(Wait, a_server_that_goes_away_is_borne_for_a_minute) {
+  std::optional<ScriptedServer> server(recorded_script());
+  Outcome outcome;
+  Host host = quiet_host(outcome, server->url());
+  const Time start = host.now();
+  Time now = start;
+  host.now = [&now] { return now; };
+  host.sleep = [&](Duration d) {
+    server.reset();
+    now = now + d;
+  };
+  run_command(host, outcome, {"wait", "train"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_GE(now - start, seconds(60));
+  EXPECT_LT(now - start, seconds(65));
+  EXPECT_NE(outcome.err.find("muster: "), std::string::npos) << outcome.err;
 }
 
 TEST(ProgressLine, is_cut_to_the_terminal_between_characters) {

@@ -251,6 +251,17 @@ class CommandLine(WithServer):
         self.muster("wait", new, "--timeout", "50s")
         self.assertEqual(self.muster("logs", new).stdout, "again\n")
 
+    def test_a_wait_outlives_a_restart_of_the_server(self):
+        job = self.muster("submit", "--cluster", "here", "--", "sh", "-c",
+                          "sleep 3; exit 4").stdout.strip()
+        waits = subprocess.Popen([BINARY, "wait", job, "--timeout", "50s"], text=True,
+                                 env=self.environment, stdout=subprocess.PIPE)
+        time.sleep(0.5)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(waits.communicate(timeout=60)[0], f"{job} failed\n")
+        self.assertEqual(waits.returncode, 4)
+
     def test_nobody_on_that_port(self):
         done = self.muster("list", "--url", "http://127.0.0.1:1", code=3)
         self.assertEqual(done.stderr.count("\n"), 1)
