@@ -68,7 +68,7 @@ struct Fields<model::PodAffinityTerm> {
   static constexpr std::string_view name = "pod_affinity_term";
   template <typename V>
   static void visit(V& v) {
-    v.field("labelSelector", &model::PodAffinityTerm::selector, "which pods");
+    v.field("labelSelector", &model::PodAffinityTerm::selector, "which pods, of any namespace");
     v.field("topologyKey", &model::PodAffinityTerm::topology_key, "label of the domain",
             Rule{.required = true});
   }

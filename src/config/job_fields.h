@@ -85,7 +85,7 @@ struct Fields<model::ObjectCare> {
     using Care = model::ObjectCare;
     v.field("starts_when_made", &Care::starts_when_made,
             "it has started when all objects are made, however their pods are");
-    v.field("ready_pods", &Care::ready_pods, "so many pods that are ready are enough; 0: all",
+    v.field("ready_pods", &Care::ready_pods, "so many pods that run are enough; 0: all",
             between(0, 1'000'000));
     v.field("ready_within", &Care::ready_within,
             "taken back when fewer pods are ready for so long; 0: the cluster's");

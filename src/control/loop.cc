@@ -143,7 +143,8 @@ void Loop::take_batch() {
 
 void Loop::forget_some() {
   const Memory& memory = options_.memory;
-  if (memory.finished.ms == 0) return;
+  // Questions are answered by what the last plan left: without plans nothing may go from under it.
+  if (memory.finished.ms == 0 || is_halted_) return;
   const Time too_new = now_ - seconds(1);
   const model::FinishedForgotten next{
       forget_until(world_.finished, forgotten_.until, tick_before(now_ - memory.finished), too_new,

@@ -161,7 +161,7 @@ struct BookJob {
   std::optional<Time> deadline;
   std::optional<Time> finished;
   std::vector<std::string> depends_on;
-  // The estimate given when it was submitted, from then on.
+  // The estimate given when it was submitted, from then on; all 0: none was.
   Duration first_low;
   Duration first_expected;
   Duration first_high;

@@ -88,7 +88,7 @@ struct ObjectCare {
   /// It is started as soon as all its objects are made, however its pods are. A limit of its own
   /// needs this: until a gang is started the loop's limit holds too.
   bool starts_when_made = false;
-  int ready_pods = 0;  // so many running and ready, or succeeded, are enough; 0: all of the gang
+  int ready_pods = 0;        // so many that run, or have succeeded, are enough; 0: all of the gang
   Duration ready_within{0};  // from made to ready, and whenever later fewer are; 0: the cluster's,
                              // and with ready_pods = 0 only until it has started
   Duration ready_within_next{0};  // after a requeue, where it grows exponentially; 0: ready_within

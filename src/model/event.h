@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -95,6 +96,9 @@ struct Reserved {
   Time start;
   bool preempting = false;
   std::vector<std::string> nodes;
+  /// What its queues are charged meanwhile, by resource. Said here because it depends on the GPUs
+  /// of nodes, which no journal knows. Old journals do not say it.
+  std::map<std::string, std::int64_t> charges{};
 };
 struct ReservationDropped {
   std::string job;

@@ -27,6 +27,7 @@ struct GpuAsk {
 };
 
 /// Pods of this set near to (or away from) pods whose labels match, in domains of `topology_key`.
+/// Of whatever namespace they are: the engine does not know namespaces.
 struct PodAffinityTerm {
   LabelSelector selector;
   std::string topology_key;

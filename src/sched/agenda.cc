@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/sort_unique.h"
 #include "sched/estimate.h"
 #include "sched/preempt.h"
 
@@ -18,12 +19,6 @@ struct Listing {
   std::size_t most = 0;
 };
 constexpr std::array<Listing, 3> listings = {{{0, 512}, {128, 512}, {4096, 16384}}};
-
-template <typename T>
-void sort_unique(std::vector<T>& items) {
-  std::sort(items.begin(), items.end());
-  items.erase(std::unique(items.begin(), items.end()), items.end());
-}
 
 }  // namespace
 
@@ -656,6 +651,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   moved_.clear();
   soonest.clear();
   world.fleet.settle(world.shapes);
+  if (world.changes.renumbered) cache.forget_pods();
   if (needs_model(cache.model, world, now)) cache.renew_model(now);
   if (world.changes.node_types) world.recount_running();
   capacity = world.capacity(policy);

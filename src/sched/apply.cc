@@ -47,11 +47,7 @@ class Applier {
       if (!other.is_none() && model::is_final(w_.job(other).state)) w_.doomed.insert(slot);
     }
     wait(slot);
-    const Estimate first = estimate(w_, slot, policy_, at_);
-    Job& added = w_.job(slot);
-    added.first_low = first.low;
-    added.first_expected = first.expected;
-    added.first_high = first.high;
+    give_estimate(slot);
     return true;
   }
   bool operator()(const model::JobCancelled& e) {
@@ -114,7 +110,7 @@ class Applier {
     return true;
   }
   bool operator()(const model::QueueSet& e) {
-    w_.quota.set(e.spec);
+    w_.quota.set(e.spec, at_, policy_.half_life);
     w_.recount_running();  // caps may have changed
     w_.guarantees.rebuild(w_);
     w_.changes.everything = true;
@@ -178,8 +174,6 @@ class Applier {
     active.cluster = cluster;
     active.placed_at = at_;
     active.pods.reserve(e.pods.size());
-    std::vector<int> counts(shape.sets.size(), 0);
-    std::vector<TypeId> types(shape.sets.size(), TypeId{0});
     for (const model::PodPlace& place : e.pods) {
       PodOn pod;
       pod.job = slot;
@@ -189,10 +183,8 @@ class Applier {
       pod.devices = place.devices;
       pod.each = place.each;
       active.pods.push_back(pod);
-      ++counts[place.set];
-      types[place.set] = w_.fleet.type_id(place.gpu_type);
     }
-    active.charges = w_.charges(shape, counts, types, policy_);
+    active.charges = w_.charges(shape, e.pods, policy_);
     // What its victims left it was out of everybody's reach: now it may be evicted for it.
     if (!job.reservation.is_none() && w_.reservation(job.reservation).preempting) free_quota(slot);
     drop_reservation(slot);
@@ -242,7 +234,7 @@ class Applier {
       const bool is_free = w_.fleet.node(node).reserved.is_none();
       if (is_free && known.insert(node).second) reservation.nodes.push_back(node);
     }
-    reservation.charges = reserved_charges(slot, reservation.nodes);
+    reservation.charges = reserved_charges(slot, e);
     w_.add_reservation(reservation);
     return true;
   }
@@ -267,8 +259,8 @@ class Applier {
     Job& job = w_.job(slot);
     job.ran = true;
     job.active->started_at = at_;
-    w_.attempt_changed(slot);
     job.active->checkpoint_at = at_;
+    w_.attempt_changed(slot);
     if (job.run_limit.ms > 0) w_.run_limits.emplace(run_limit_end(job), slot);
     move(slot, JobState::Running);
     return true;
@@ -333,6 +325,7 @@ class Applier {
     if (slot.is_none() || !w_.job(slot).active || w_.job(slot).active->checkpoint_at >= at_)
       return false;
     w_.job(slot).active->checkpoint_at = at_;
+    w_.set_stake(w_.job(slot));
     return true;
   }
   bool operator()(const model::ClusterHealth& e) {
@@ -442,19 +435,16 @@ class Applier {
   }
 
   /// What a job that waits for its victims will charge at least: nobody else may take it meanwhile.
-  Charges reserved_charges(JobSlot slot, const std::vector<NodeId>& nodes) {
+  Charges reserved_charges(JobSlot slot, const model::Reserved& e) {
+    Charges charges;
+    for (const auto& [name, amount] : e.charges)
+      charges.push_back({w_.quota.resource(name), amount});
+    if (!charges.empty()) return charges;
+    // Of an old journal: what is seen of nodes must not decide, so its GPUs are of no known type.
     const Shape& shape = w_.shapes[w_.job(slot).shape];
     std::vector<int> counts;
-    std::vector<TypeId> types(shape.sets.size(), TypeId{0});
-    for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-      counts.push_back(shape.sets[i].least);
-      if (w_.shapes.pod(shape.sets[i].pod).gpus == 0) continue;
-      for (const NodeId node : nodes) {
-        const model::NodeSpec& spec = w_.fleet.node(node).spec;
-        if (spec.gpu_count > 0) types[i] = w_.fleet.type_id(spec.gpu_type);
-      }
-    }
-    return w_.charges(shape, counts, types, policy_);
+    for (const SetRec& set : shape.sets) counts.push_back(set.least);
+    return w_.charges(shape, counts, std::vector<TypeId>(counts.size(), TypeId{0}), policy_);
   }
 
   std::vector<std::string> unmet(const std::vector<std::string>& ids) const {
@@ -468,6 +458,16 @@ class Applier {
 
   bool is_current(JobSlot slot, std::uint32_t attempt) const {
     return !slot.is_none() && w_.job(slot).active && w_.job(slot).attempt == attempt;
+  }
+
+  /// Whoever sees no nodes, as in a journal that is folded, has nothing to estimate from.
+  void give_estimate(JobSlot slot) {
+    if (w_.fleet.profile_count() == 0) return;
+    const Estimate first = estimate(w_, slot, policy_, at_);
+    Job& job = w_.job(slot);
+    job.first_low = first.low;
+    job.first_expected = first.expected;
+    job.first_high = first.high;
   }
 
   static Time run_limit_end(const Job& job) {

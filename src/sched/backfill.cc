@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "sched/counts.h"
 #include "sched/estimate.h"
 #include "sched/room_walk.h"
 
@@ -170,8 +171,7 @@ void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& 
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,
                                       const Shape& shape, const Asker& asker, Calendar& calendar,
                                       Time limit) {
-  std::vector<int> counts;
-  for (const SetRec& set : shape.sets) counts.push_back(set.least);
+  const Counts counts = least_of(shape);
   std::optional<FutureFit> best;
   const Bounds bounds(placer, venues, shape, counts, asker, calendar, limit);
   for (const Prefix& bound : bounds.found) {

@@ -80,36 +80,11 @@ bool World::bind(JobSlot slot, const std::vector<model::PodPlace>& places, Time 
     pod.devices = fleet.seat(pod.node, pod.each == 0 ? 0 : shapes.pod(pod.pod).gpus, pod.each);
     fleet.occupy(pod, shapes);
   }
-  recharge(slot, charges_of(job, places, policy), at, policy.half_life);
+  recharge(slot, charges(shapes[job.shape], places, policy), at, policy.half_life);
   if (!active.stopping) count_running(slot, +1);
   attempt_changed(slot);
   changes.started.push_back(slot);
   return true;
-}
-
-/// Unlike a placement, pods of one set may be on GPUs of several types.
-Charges World::charges_of(const Job& job, const std::vector<model::PodPlace>& places,
-                          const Policy& policy) {
-  const Shape& shape = shapes[job.shape];
-  std::map<std::pair<std::uint32_t, TypeId>, int> counts;
-  for (const model::PodPlace& place : places) ++counts[{place.set, fleet.type_id(place.gpu_type)}];
-  Charges all;
-  for (const auto& [of, count] : counts) {
-    std::vector<int> pods(shape.sets.size(), 0);
-    std::vector<TypeId> types(shape.sets.size(), TypeId{0});
-    pods[of.first] = count;
-    types[of.first] = of.second;
-    for (const Charge& charge : charges(shape, pods, types, policy)) {
-      const auto known = std::find_if(
-          all.begin(), all.end(), [&](const Charge& c) { return c.resource == charge.resource; });
-      if (known == all.end()) {
-        all.push_back(charge);
-      } else {
-        known->amount += charge.amount;
-      }
-    }
-  }
-  return all;
 }
 
 void World::recharge(JobSlot slot, Charges charges, Time at, Duration half_life) {

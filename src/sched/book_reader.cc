@@ -170,7 +170,10 @@ Status BookReader::link_queues() {
     quota.node(quota.node(id).parent).children.push_back(id);
   }
   for (std::uint32_t i = 0; i < books.size(); ++i) {
-    for (std::size_t r = 0; r < quota.resource_count(); ++r) quota.update_held(QueueId{i}, r);
+    for (std::size_t r = 0; r < quota.resource_count(); ++r) {
+      quota.update_held(QueueId{i}, r);
+      quota.update_promised(QueueId{i}, r);
+    }
     if (quota.nodes_[i].parent.is_none()) quota.inherit(QueueId{i});
   }
   quota.rank_names();
@@ -263,13 +266,16 @@ Status BookReader::take(BookJob& j) {
   job.deadline = j.deadline.value_or(Time::never());
   job.finished = j.finished.value_or(Time{0});
   job.depends_on = std::move(j.depends_on);
-  job.first_low = j.submitted + j.first_low;
-  job.first_expected = j.submitted + j.first_expected;
-  job.first_high = j.submitted + j.first_high;
+  if (j.first_high.ms != 0) {
+    job.first_low = j.submitted + j.first_low;
+    job.first_expected = j.submitted + j.first_expected;
+    job.first_high = j.submitted + j.first_high;
+  }
   job.id = std::move(j.id);
   if (!world_.job_ids_.emplace(job.id, slot).second)
     return wrong(fmt::format("job {} is there twice", job.id));
   world_.join_history(job);
+  world_.shapes.add_job(job.shape);
   if (model::is_active(job.state) != j.active.has_value())
     return wrong(fmt::format("job {} is {}, with the wrong nodes", job.id, to_text(job.state)));
   if (j.active) {

@@ -279,9 +279,11 @@ std::optional<BookRecord> BookWriter::job() {
   j.deadline = unless_never(job.deadline);
   if (model::is_final(job.state)) j.finished = job.finished;
   j.depends_on = job.depends_on;
-  j.first_low = job.first_low - job.submitted;
-  j.first_expected = job.first_expected - job.submitted;
-  j.first_high = job.first_high - job.submitted;
+  if (job.first_high.ms != 0) {
+    j.first_low = job.first_low - job.submitted;
+    j.first_expected = job.first_expected - job.submitted;
+    j.first_high = job.first_high - job.submitted;
+  }
   if (job.active) j.active = active_of(*job.active);
   return j;
 }

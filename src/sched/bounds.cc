@@ -111,7 +111,12 @@ struct Bounds {
   }
   bool operator()(const model::Placed& e) const { return are_places(e.pods); }
   bool operator()(const model::PodsBound& e) const { return are_places(e.pods); }
-  bool operator()(const model::Reserved& e) const { return is_time(e.start) && are_names(e.nodes); }
+  bool operator()(const model::Reserved& e) const {
+    return is_time(e.start) && are_names(e.nodes) &&
+           std::all_of(e.charges.begin(), e.charges.end(), [](const auto& charge) {
+             return !charge.first.empty() && is_amount(charge.second);
+           });
+  }
   bool operator()(const model::StartFailed& e) const { return is_time(e.not_before); }
   bool operator()(const model::NodeSeen& e) const {
     const model::NodeSpec& n = e.node;

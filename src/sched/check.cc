@@ -434,6 +434,8 @@ void check_active(const World& world, JobSlot slot, Finding& found) {
                "job {}: not in the list of its cluster", job.id);
   found.expect(world.stays_in(active.cluster)[active.at_in_cluster] == stay_of(job),
                "job {}: its stay is out of date", job.id);
+  found.expect(world.stakes_in(active.cluster)[active.at_in_cluster] == stake_of(job, shape.gang),
+               "job {}: its stake is out of date", job.id);
   std::vector<int> pods(shape.sets.size(), 0);
   for (const PodOn& on : active.pods) {
     if (!found.expect(on.set < pods.size() && on.job == slot, "job {}: has a pod of another job",
@@ -532,10 +534,35 @@ void check_evictable(const World& world, Finding& found) {
   }
 }
 
+/// Jobs, the pods they have on nodes and the number of jobs that a shape knows of.
+void check_shapes(const World& world, Finding& found) {
+  std::vector<std::size_t> jobs(world.shapes.size(), 0);
+  for (std::size_t i = 0; i < world.job_count(); ++i) {
+    const Job& job = world.job(id_at<JobSlot>(i));
+    if (job.id.empty()) continue;
+    ++jobs[job.shape.index()];
+    if (!job.active) continue;
+    for (const PodOn& pod : job.active->pods) {
+      found.expect(pod.pod == world.shapes[job.shape].sets[pod.set].pod,
+                   "job {}: a pod of another shape", job.id);
+    }
+  }
+  std::size_t idle = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Shape& shape = world.shapes[id_at<ShapeId>(i)];
+    found.expect(shape.jobs == jobs[i], "shape {}: {} jobs are counted, {} have it", i, shape.jobs,
+                 jobs[i]);
+    idle += jobs[i] == 0 ? 1 : 0;
+  }
+  found.expect(world.shapes.idle() == idle, "{} shapes without jobs are {}", world.shapes.idle(),
+               idle);
+}
+
 void check_lines(const World& world, Finding& found) {
   std::size_t waiting = 0;
   std::size_t ranked = 0;
   std::size_t filled = 0;
+  std::set<ShapeId> with_lines;
   for (std::size_t i = 0; i < world.line_slots(); ++i) {
     const LineId id = id_at<LineId>(i);
     const Line& line = world.line(id);
@@ -546,6 +573,7 @@ void check_lines(const World& world, Finding& found) {
     }
     if (line.jobs.empty()) continue;
     ++filled;
+    with_lines.insert(line.shape);
     const auto& peers = world.lines_of_shape(line.shape);
     found.expect(line.at_in_shape < peers.size() && peers[line.at_in_shape] == id,
                  "line {}: its shape does not list it", i);
@@ -568,6 +596,10 @@ void check_lines(const World& world, Finding& found) {
   found.expect(waiting == world.waiting(), "{} jobs stand in lines, {} counted", waiting,
                world.waiting());
   found.expect(ranked == filled, "{} lines are ranked, {} have jobs", ranked, filled);
+  const auto& listed = world.shapes_with_lines();
+  found.expect(listed.size() == with_lines.size() &&
+                   std::set<ShapeId>(listed.begin(), listed.end()) == with_lines,
+               "{} shapes have lines, {} are listed", with_lines.size(), listed.size());
 }
 
 void check_timers(const World& world, Finding& found) {
@@ -654,7 +686,7 @@ void check_reservations(const World& world, Finding& found) {
 
 std::string check(const World& world) {
   Finding found;
-  for (const auto part : {check_jobs, check_lines, check_evictable, check_timers,
+  for (const auto part : {check_jobs, check_shapes, check_lines, check_evictable, check_timers,
                           check_reservations, check_pods, check_fleet, check_quota}) {
     part(world, found);
     if (found.any()) break;

@@ -165,7 +165,8 @@ Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time n
 }
 
 void score_estimate(EstimateScore& score, const Job& job, Time now) {
-  if (job.attempt != 0) return;  // only the first start answers the estimate given at submission
+  // Only the first start answers the estimate given at submission.
+  if (job.attempt != 0 || job.first_high.ms == 0) return;
   ++score.scored;
   if (now < job.first_low)
     ++score.early;

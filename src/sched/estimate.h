@@ -23,7 +23,7 @@ Estimate with_band(const World& world, Time expected, Time now);
 /// Expected start of a waiting job, from its reservation or from the work ahead of it in its queue.
 Estimate estimate(const World& world, JobSlot job, const Policy& policy, Time now);
 
-/// Books the outcome of an estimate: the job started at `now`.
+/// Books the outcome of an estimate, if one was given: the job started at `now`.
 void score_estimate(EstimateScore& score, const Job& job, Time now);
 
 }  // namespace muster::sched

@@ -51,6 +51,19 @@ TEST(Estimate, RunTimeIsWhatWasLearnedButNeverMoreThanTheLimit) {
   }
 }
 
+TEST(Estimate, WhoSeesNoNodesGivesNoneAndScoresNone) {
+  Site site;  // as one that folds a journal
+  site.cluster("a");
+  site.queue("q");
+  site.submit(job_spec("unseen", "q", 1, 1));
+  EXPECT_EQ(site.job("unseen").first_high, Time{0});
+  site.node("a", node_spec("n", 8));
+  site.submit(job_spec("seen", "q", 1, 1));
+  EXPECT_GT(site.job("seen").first_high, Time{0});
+  site.plan();
+  EXPECT_EQ(site.world.estimate_score.scored, 1u) << "of the one that was given";
+}
+
 TEST(Estimate, AnotherUsersJobsTeachNothing) {
   Desk desk;
   desk.ran("old", minutes(5));

@@ -61,23 +61,17 @@ class Forecast {
       if (behind->first.is_none() || followed >= followed_max) return now_;
       return start_of(behind->first, followed + 1);
     }
-    if (std::holds_alternative<OverQuota>(why) && !quota_could_do(slot)) return Time::never();
+    const Job& job = world_.job(slot);
+    if (std::holds_alternative<OverQuota>(why) &&
+        !allowed_somewhere(world_, job, agenda_.venues(world_, policy_, job.shape), policy_.rules))
+      return Time::never();
     const bool for_room = std::holds_alternative<NoRoom>(why) ||
                           std::holds_alternative<WouldDelay>(why) ||
                           std::holds_alternative<OverQuota>(why);
-    return for_room ? soonest(slot) : now_;
+    return for_room ? soonest(slot, why) : now_;
   }
 
-  /// With nobody else in its queues it would be allowed somewhere.
-  bool quota_could_do(JobSlot slot) {
-    const Job& job = world_.job(slot);
-    const Venues& venues = agenda_.venues(world_, policy_, job.shape);
-    return std::any_of(venues.least.begin(), venues.least.end(), [&](const Charges& charges) {
-      return allowed_alone(world_, job, charges, policy_.rules);
-    });
-  }
-
-  Time soonest(JobSlot slot) {
+  Time soonest(JobSlot slot, const Why& why) {
     const LineId line = world_.job(slot).line;
     const auto known = agenda_.soonest.find(line);
     if (known != agenda_.soonest.end()) return std::max(known->second, now_);
@@ -85,8 +79,10 @@ class Forecast {
     world_.fleet.settle(world_.shapes);
     Kit kit(agenda_, policy_);
     const Trial quiet(world_);  // keeps the fleet's log of gains quiet
-    const auto ends = Tryout(world_, kit, slot, now_).when_job_ends();
-    const Time time = ends ? ends->time : now_;
+    Tryout tryout(world_, kit, slot, now_);
+    const auto ends = tryout.when_job_ends();
+    Time time = ends ? ends->time : now_;
+    if (tryout.is_hopeless(why, ends)) time = Time::never();
     agenda_.soonest.emplace(line, time);
     return time;
   }

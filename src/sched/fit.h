@@ -44,6 +44,12 @@ class FitCache {
   /// nothing need not wait for it.
   void renew_model(Time now) { renew_at_ = now; }
   void keep_model() { renew_at_.reset(); }
+  /// Pods have other numbers, and what is gone is not asked for any more.
+  void forget_pods() {
+    matches_.clear();
+    fits_.clear();
+    model.demand = 0;
+  }
 
   const Match& match(const World& world, const Policy& policy, PodShapeId pod, ProfileId profile) {
     const std::size_t at = place_in_row(world, pod, profile);

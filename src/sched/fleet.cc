@@ -560,6 +560,12 @@ std::uint32_t Fleet::seat(NodeId id, int devices, std::uint16_t each) const {
   return chosen;
 }
 
+void Fleet::rename_pods(const std::vector<PodShapeId>& now) {
+  for (Node& node : nodes_) {
+    for (PodOn& pod : node.pods) pod.pod = now[pod.pod.index()];
+  }
+}
+
 void Fleet::reserve(NodeId id, ReservationId reservation) {
   leave_class(id);
   ReservationId& reserved = nodes_[id.index()].reserved;

@@ -148,6 +148,8 @@ class Fleet {
   /// our pods needs, up to the most that a node may have. Books alone decide, so that a restart
   /// comes to the same; a node with fewer devices is over-committed and counts them as it can.
   std::uint32_t seat(NodeId node, int devices, std::uint16_t each) const;
+  /// Pod shapes have other numbers now.
+  void rename_pods(const std::vector<PodShapeId>& now);
   void reserve(NodeId node, ReservationId reservation);  // none(): give it up
   void hide(NodeId node, bool hidden);
 

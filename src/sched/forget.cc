@@ -26,11 +26,76 @@ void World::forget_finished(Time until) {
     }
     Job& job = jobs_[slot.index()];
     leave_history(job.history, job.finished);
+    shapes.drop_job(job.shape);
     job_ids_.erase(job.id);
     job = Job{};
     job.state = model::JobState::Cancelled;  // a free slot waits for nothing
     free_jobs_.push_back(slot);
     it = finished.erase(it);
+  }
+  drop_idle_shapes();
+}
+
+// ----------------------------------------------------------------------------------------------
+// shapes and lines
+
+/// All at once and seldom, in the books as everything else: whoever keeps something by their
+/// numbers drops it, and a folded journal comes to the same numbers.
+void World::drop_idle_shapes() {
+  const std::size_t used = shapes.size() - shapes.idle();
+  if (shapes.idle() <= std::max(idle_shapes_most, used)) return;
+  std::vector<LineId> lines_now(lines_.size());
+  Chunked<Line> kept;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (lines_[i].jobs.empty()) continue;
+    lines_now[i] = LineId{static_cast<std::uint32_t>(kept.size())};
+    kept.push_back(std::move(lines_[i]));
+  }
+  lines_ = std::move(kept);
+  rename_shapes(shapes.drop_idle());
+  rename_lines(lines_now);
+  changes.lines.clear();
+  changes.again.clear();
+  changes.everything = changes.renumbered = true;
+}
+
+void World::rename_shapes(const Shapes::Renumbered& now) {
+  const auto rename = [&](std::vector<PodOn>& pods) {
+    for (PodOn& pod : pods) pod.pod = now.pods[pod.pod.index()];
+  };
+  for (Job& job : jobs_) {
+    if (job.id.empty()) continue;
+    job.shape = now.shapes[job.shape.index()];
+    if (job.active) rename(job.active->pods);
+  }
+  for (Orphan& orphan : orphans_) rename(orphan.active.pods);
+  fleet.rename_pods(now.pods);
+  line_ids_.clear();
+  shape_lines_.clear();
+  shapes_with_lines_.clear();
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+    Line& line = lines_[i];
+    line.shape = now.shapes[line.shape.index()];
+    line_ids_.emplace(line_key(line), LineId{i});
+    list_by_shape(LineId{i}, true);
+  }
+}
+
+/// Shapes have their numbers already.
+void World::rename_lines(const std::vector<LineId>& now) {
+  for (Job& job : jobs_) {
+    if (!job.line.is_none()) job.line = now[job.line.index()];
+  }
+  for (History& history : histories_) {
+    std::set<LineId> lines;
+    for (const LineId id : history.lines) lines.insert(now[id.index()]);
+    history.lines = std::move(lines);
+  }
+  const auto before = [&](const LineRank& a, const LineRank& b) { return ranks_before(a, b); };
+  for (SortedChunks<LineRank>& ranks : queue_lines_) {
+    SortedChunks<LineRank> renamed;
+    for (const LineRank& rank : ranks) renamed.insert(rank_of(now[rank.line.index()]), before);
+    ranks = std::move(renamed);
   }
 }
 

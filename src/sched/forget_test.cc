@@ -58,6 +58,56 @@ TEST_F(Forget, FinishedJobsLeaveTheirSlotsToLaterOnes) {
   EXPECT_EQ(world.newest_submit, 1000u);
 }
 
+/// A site where every job has a shape of its own, as pods with labels of their own have.
+struct Fair : testing::Site {
+  Fair() {
+    world.idle_shapes_most = 4;
+    cluster("a");
+    for (const std::string name : {"n1", "n2"}) node("a", testing::node_spec(name, 8));
+    model::QueueSpec queue;
+    queue.name = "q";
+    queue.strategy = model::Strategy::SkipAhead;
+    apply(model::QueueSet{queue});
+  }
+  model::JobSpec own(const std::string& id, int gpus) {
+    model::JobSpec spec = testing::job_spec(id, "q", 1, gpus);
+    spec.gang.sets[0].pod.labels["job"] = id;
+    spec.gang.sets[0].pod.pod_anti_affinity = {{{{{"job", id}}, {}}, "kubernetes.io/hostname"}};
+    return spec;
+  }
+  void end(const std::string& id) {
+    apply(model::Finished{id, job(id).attempt, true});
+    now = now + seconds(10);
+    apply(model::FinishedForgotten{now - seconds(1), Time{0}});
+    ASSERT_EQ(check(world), "");
+  }
+};
+
+TEST(ForgetShapes, ThoseThatNoJobHasAnyMoreGoAndOthersKeepTheirPlaces) {
+  Fair fair;
+  fair.submit(fair.own("stays", 8));
+  fair.submit(fair.own("next", 4));
+  fair.plan();
+  fair.submit(fair.own("waits", 16));
+  fair.submit(fair.own("behind", 8));
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = fmt::format("job-{}", i);
+    fair.submit(fair.own(id, 4));
+    fair.plan();
+    ASSERT_EQ(fair.job(id).state, model::JobState::Running) << i;
+    ASSERT_NO_FATAL_FAILURE(fair.end(id));
+    EXPECT_LE(fair.world.shapes.size(), 12u);
+    EXPECT_LE(fair.world.line_slots(), 12u);
+  }
+  fair.plan();
+  EXPECT_EQ(fair.job("stays").state, model::JobState::Running);
+  EXPECT_EQ(fair.job("behind").state, model::JobState::Waiting);
+  ASSERT_NO_FATAL_FAILURE(fair.end("next"));
+  fair.plan();
+  EXPECT_EQ(fair.job("behind").state, model::JobState::Running) << "it has the node to itself";
+  EXPECT_EQ(check(fair.world), "");
+}
+
 TEST_F(Forget, OneThatEndedLaterStays) {
   submit("a");
   submit("b");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/sort_unique.h"
 #include "sched/estimate.h"
 #include "sched/preempt.h"
 
@@ -11,12 +12,6 @@ namespace {
 
 /// Of more changed nodes than this in one place only the most they have is compared.
 constexpr std::size_t nodes_looked_at = 32;
-
-template <typename T>
-void sort_unique(std::vector<T>& items) {
-  std::sort(items.begin(), items.end());
-  items.erase(std::unique(items.begin(), items.end()), items.end());
-}
 
 /// Whole devices first: how many pods of the set the idle ones could hold, CPU not looked at.
 std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 1>& nodes,
@@ -283,11 +278,12 @@ void Gains::list_closed(const Moment& at) {
 /// its class: the longer it runs, the fewer reservations it would leave in time for.
 std::int64_t Gains::longest_with_room(const Moment& at, ShapeId id) const {
   const auto has_room = [&](std::int64_t window) {
-    const auto open = [&](const Reservation& r) {
+    const auto open = [&](ReservationId id) {
+      const Reservation& r = at.world.reservation(id);
       return !r.preempting && (r.start - at.now).ms >= window;
     };
     return std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
-      if (!o.kept.is_none() && !open(at.world.reservation(o.kept))) return false;
+      if (!o.kept.is_none() && !open(o.kept)) return false;
       return may_hold(at, id, o.cls, open);
     });
   };
@@ -418,14 +414,12 @@ void Gains::list_from_all(const Moment& at) {
     bounds_.resize(at.world.shapes.size());
     runs_.resize(at.world.shapes.size());
   }
+  for (const ShapeId shape : maybe_) bounds_[shape.index()].chance = Chance::None;
   maybe_.clear();
-  const bool anything = !opened_.empty() || !places_.empty();
-  for (std::size_t i = 0; i < bounds_.size(); ++i) {
-    const ShapeId shape{static_cast<std::uint32_t>(i)};
-    bounds_[i].chance = Chance::None;
-    if (!anything || !is_worth_a_look(at, bounds(at, shape))) continue;
-    if (at.world.lines_of_shape(shape).empty()) continue;
-    bounds_[i].chance = Chance::Maybe;
+  if (opened_.empty() && places_.empty()) return;
+  for (const ShapeId shape : at.world.shapes_with_lines()) {
+    if (!is_worth_a_look(at, bounds(at, shape))) continue;
+    bounds_[shape.index()].chance = Chance::Maybe;
     maybe_.push_back(shape);
   }
 }
@@ -497,14 +491,22 @@ bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape) cons
   return near != near_holders_.end() && near->first == shape;
 }
 
+bool Gains::is_open_to(const Moment& at, ReservationId id, const Asker& asker) {
+  if (answers_.size() <= id.index()) answers_.resize(at.world.reservations().size());
+  Answer& answer = answers_[id.index()];
+  if (answer.asker != askers_) {
+    const Reservation& r = at.world.reservation(id);
+    answer = {askers_, !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker)};
+  }
+  return answer.open;
+}
+
 /// Idle on nodes that are reserved there, but open to the asker.
 template <typename Open>
-std::int64_t Gains::reserved_devices(const Moment& at, ClusterId cluster, TypeId type,
-                                     const Open& open) const {
+std::int64_t Gains::reserved_devices(ClusterId cluster, TypeId type, const Open& open) const {
   std::int64_t devices = 0;
   for (const Kept& kept : kept_) {
-    if (kept.cluster == cluster && kept.type == type && open(at.world.reservation(kept.by)))
-      devices += kept.devices;
+    if (kept.cluster == cluster && kept.type == type && open(kept.by)) devices += kept.devices;
   }
   return devices;
 }
@@ -531,8 +533,7 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open
         continue;
       }
       if (share || set.least < 2) return true;
-      const std::int64_t kept =
-          reserved_devices(at, c.cluster, fleet.profile(c.profile).type, open);
+      const std::int64_t kept = reserved_devices(c.cluster, fleet.profile(c.profile).type, open);
       if (by_idle_devices(cluster.unreserved[type], pod.gpus) + kept / pod.gpus < set.least)
         continue;
       if (!room_for_all(at, id, c.cluster, fleet.profile(c.profile).type, kept)) continue;
@@ -547,9 +548,7 @@ std::int64_t Gains::evictable_on_closed(const Moment& at, const Place& place, in
                                         const Open& open) {
   std::int64_t milli = 0;
   for (Kept& kept : kept_) {
-    if (kept.cluster != place.cluster || kept.type != place.type ||
-        open(at.world.reservation(kept.by)))
-      continue;
+    if (kept.cluster != place.cluster || kept.type != place.type || open(kept.by)) continue;
     if (!kept.counted) count_victims(at, kept);
     for (const auto& [priority, held] : kept.evictable) milli += priority < below ? held : 0;
   }
@@ -584,8 +583,7 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, bool inside
       const bool whole = pod.gpus > 0 && !pod.spec.gpu.is_share();
       const auto open_and_holds = [&](const Free& free) {
         return pod.cpu <= free.cpu && pod.memory <= free.memory &&
-               (!whole || pod.gpus <= free.gpus) &&
-               (free.kept.is_none() || open(at.world.reservation(free.kept)));
+               (!whole || pod.gpus <= free.gpus) && (free.kept.is_none() || open(free.kept));
       };
       const auto any_holds = [&](const std::vector<Free>& nodes) {
         return std::any_of(nodes.begin(), nodes.end(), open_and_holds);
@@ -595,7 +593,7 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, bool inside
       }
       if (!whole) return true;
       // Who runs on reserved nodes is counted last: these may be hundreds.
-      const std::int64_t kept = reserved_devices(at, place.cluster, place.type, open);
+      const std::int64_t kept = reserved_devices(place.cluster, place.type, open);
       const std::int64_t needed = std::int64_t{pod.gpus} * set.least;
       if (idle + kept + evictable.gpu_milli / 1000 + 1 < needed) return false;
       const std::int64_t free_by_victims =
@@ -609,8 +607,10 @@ bool Gains::with_victims(const Moment& at, ShapeId id, int priority, bool inside
 
 Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
   const Bounds& b = bounds(at, id);
-  const auto open = [&](const Reservation& r) { return may_open(at, r, id); };
-  const auto nothing = [](const Reservation&) { return false; };
+  const auto open = [&](ReservationId kept) {
+    return may_open(at, at.world.reservation(kept), id);
+  };
+  const auto nothing = [](ReservationId) { return false; };
   Chance chance = Chance::None;
   for (const Opened& o : opened_) {
     // Most shapes ask for more than there is: not even their pods need to be looked at.
@@ -618,8 +618,7 @@ Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
     if (o.kept.is_none()) {
       if (may_hold(at, id, o.cls, nothing)) return Chance::Any;
       if (chance == Chance::None && may_hold(at, id, o.cls, open)) chance = Chance::Some;
-    } else if (chance == Chance::None && may_open(at, at.world.reservation(o.kept), id) &&
-               may_hold(at, id, o.cls, open)) {
+    } else if (chance == Chance::None && open(o.kept) && may_hold(at, id, o.cls, open)) {
       chance = Chance::Some;
     }
   }
@@ -638,7 +637,8 @@ bool Gains::has_chance(const Moment& at, ShapeId shape) {
 Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, bool inside) {
   if (!has_chance(at, line.shape)) return {};
   Hope hope;
-  hope.room = bounds_[line.shape.index()].chance == Chance::Any;
+  const Bounds& b = bounds_[line.shape.index()];
+  hope.room = b.chance == Chance::Any;
   const bool capped = at.policy.rules.has(Rule::PriorityCap);
   const int priority =
       capped ? std::min(line.priority, at.world.quota.cap(line.queue)) : line.priority;
@@ -647,14 +647,14 @@ Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, boo
   const Job& job = at.world.job(slot);
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
                     priority, inside};
-  const auto open = [&](const Reservation& r) {
-    return !r.job.is_none() && may_use_reserved(at.world, at.policy, r, asker);
-  };
+  ++askers_;
+  const auto open = [&](ReservationId id) { return is_open_to(at, id, asker); };
   hope.victims = with_victims(at, line.shape, priority, inside, open);
   if (hope.room || hope.victims) return hope;
   hope.room = std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
     if (is_kept_for_line(at.world, o.kept, job.line)) return true;
-    if (!o.kept.is_none() && !open(at.world.reservation(o.kept))) return false;
+    if (b.least_gpus > o.gpus || b.least_cpu > o.cpu || b.least_memory > o.memory) return false;
+    if (!o.kept.is_none() && !open(o.kept)) return false;
     return may_hold(at, line.shape, o.cls, open);
   });
   return hope;

@@ -49,6 +49,7 @@ class Gains {
     runs_.clear();
     rooms_.clear();
     inside_.clear();
+    maybe_.clear();
   }
   /// What a try in vain found. Rooms only grow by what is gained from now on.
   void remember_rooms(const World& world, ShapeId shape, const std::vector<VenueRoom>& rooms);
@@ -77,8 +78,8 @@ class Gains {
     int priority = 0;         // its class
     LineId line;
   };
-  /// Of a shape's lines: may be too generous, never too narrow. Those of all shapes are read in
-  /// every plan.
+  /// Of a shape's lines: may be too generous, never too narrow. Those of all shapes with lines are
+  /// read in every plan.
   struct Bounds {
     bool known = false;
     bool any_inside = false;  // of guaranteed amounts
@@ -154,14 +155,14 @@ class Gains {
   template <typename Open>
   bool may_hold(const Moment& at, ShapeId shape, ClassId cls, const Open& open) const;
   template <typename Open>
-  std::int64_t reserved_devices(const Moment& at, ClusterId cluster, TypeId type,
-                                const Open& open) const;
+  std::int64_t reserved_devices(ClusterId cluster, TypeId type, const Open& open) const;
   using Devices = std::vector<std::vector<std::int64_t>>;  // [cluster][GPU type]
   void count_idle(const World& world, const std::vector<NodeId>& nodes, Devices& into) const;
   static std::int64_t devices_at(const Devices& devices, ClusterId cluster, TypeId type);
   bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
                     std::int64_t more_devices) const;
   bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape) const;
+  bool is_open_to(const Moment& at, ReservationId reservation, const Asker& asker);
 
   std::vector<NodeId> nodes_;
   std::vector<Opened> opened_;
@@ -178,6 +179,13 @@ class Gains {
   };
   static void count_victims(const Moment& at, Kept& kept);
   std::vector<Kept> kept_;  // by reservations
+  /// What may_use_reserved() said to one asker, who asks for many nodes of few reservations.
+  struct Answer {
+    std::uint64_t asker = 0;
+    bool open = false;
+  };
+  std::vector<Answer> answers_;  // by reservation
+  std::uint64_t askers_ = 0;
   /// The lines of those who hold reservations and the lines before them in their queues.
   std::vector<std::pair<ShapeId, LineId>> near_holders_;
   std::vector<std::int64_t> windows_;  // until their reservations start, ascending

@@ -26,6 +26,11 @@ bool may_use_reserved(const World& world, const Policy& policy, const Reservatio
   return priority_class(world, holder, policy) < asker.priority;
 }
 
+bool needs_one_domain(const Policy& policy, const Shape& shape) {
+  return shape.gang.topology && shape.gang.topology->required &&
+         policy.rules.has(Rule::TopologyDomain);
+}
+
 bool Placer::open_to(const NodeClass& c, const Ask& ask) const {
   if (c.reserved.is_none() || !policy_.rules.has(Rule::BackfillNoDelay)) return true;
   return may_use_reserved(world_, policy_, world_.reservation(c.reserved), ask.asker);

@@ -48,6 +48,9 @@ struct Asker {
 bool may_use_reserved(const World& world, const Policy& policy, const Reservation& reservation,
                       const Asker& asker);
 
+/// All its pods go under one value of a label, or none does.
+bool needs_one_domain(const Policy& policy, const Shape& shape);
+
 /// A quick look at a venue: whether there is room, each set looked at alone. Once there is enough
 /// the exact room is not counted any further.
 struct VenueView {
@@ -73,6 +76,12 @@ class Placer {
   Placer(World& world, FitCache& cache, const Policy& policy)
       : world_(world), cache_(cache), policy_(policy) {}
 
+  /// Nodes with one value of a label.
+  struct Domain {
+    std::string key;
+    std::string value;
+  };
+
   const World& world() const { return world_; }
   VenueView view(const Venue& venue, const Shape& shape, const std::vector<int>& counts,
                  const Asker& asker);
@@ -93,10 +102,6 @@ class Placer {
  private:
   friend class RoomWalk;
   friend class CheapestFirst;
-  struct Domain {
-    std::string key;
-    std::string value;
-  };
   struct Ask {
     const Venue& venue;
     std::size_t set;

@@ -30,11 +30,7 @@ GpuStateId GpuStates::intern(const DeviceFree& devices, int count) {
     for (int i = 0; i < count; ++i) {
       const std::uint16_t free = sorted[static_cast<std::size_t>(i)];
       state.total += free;
-      if (free == 1000) {
-        ++state.whole;
-      } else {
-        state.largest_partial = std::max(state.largest_partial, free);
-      }
+      if (free == 1000) ++state.whole;
     }
     states_.push_back(state);
   }

@@ -29,7 +29,6 @@ struct GpuState {
   DeviceFree free{};  // sorted, most free first; entries past `count` are 0
   std::uint8_t count = 0;
   std::uint8_t whole = 0;  // fully idle devices
-  std::uint16_t largest_partial = 0;
   std::int32_t total = 0;  // sum of free thousandths
 };
 

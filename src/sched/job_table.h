@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "model/event.h"
 #include "model/state.h"
@@ -36,10 +37,16 @@ struct Active {
   bool cancelled = false;
   bool held = false;                // of stopping: when its pods are gone the job is held
   JobSlot beneficiary;              // the job it is stopped for
-  std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster), stays_in(cluster)
+  std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster), stays_in, stakes_in
   int counted_at = 0;               // its class while it counts among those who may be evicted
   std::vector<TypeId> counted;      // and the GPU type of each pod's node then
+  std::uint64_t counted_types = 0;  // all of those, a bit for each
 };
+
+/// Types beyond the last bit share it.
+inline std::uint64_t type_bit(TypeId type) {
+  return std::uint64_t{1} << std::min<std::uint32_t>(type.v, 63);
+}
 
 /// What it has of its queue's guarantee is its own until it leaves for another's sake.
 inline bool counts_in_guarantee(const Active& active) {
@@ -70,7 +77,8 @@ struct Job {
   std::vector<QueueId> extra_queues;
   std::vector<std::string> depends_on;  // those not yet succeeded
   std::unique_ptr<Active> active;
-  Time first_low{0};  // the estimate given when it was queued, for the score
+  // The estimate given when it was queued, for the score; none was while `first_high` is 0.
+  Time first_low{0};
   Time first_expected{0};
   Time first_high{0};
 };
@@ -91,6 +99,26 @@ inline Stay stay_of(const Job& job) {
           a.stopping};
 }
 
+/// What stopping an attempt would cost, apart from the job: all running jobs of a cluster are
+/// looked through whenever somebody must go.
+struct Stake {
+  bool stopping = false;
+  bool preemptible = false;
+  int priority = 0;         // class, and
+  std::uint64_t types = 0;  // GPU types of its nodes, a bit for each, if others may evict it
+  std::int64_t gpu_milli = 0;
+  Time started_at = Time::never();
+  Time checkpoint_at{0};
+  Duration min_runtime{0};
+  friend bool operator==(const Stake&, const Stake&) = default;
+};
+
+inline Stake stake_of(const Job& job, const model::Gang& gang) {
+  const Active& a = *job.active;
+  return {a.stopping,  gang.preemptible, a.counted_at,    a.counted_types,
+          a.gpu_milli, a.started_at,     a.checkpoint_at, gang.min_runtime};
+}
+
 /// Order inside a queue: the user's priority, then the order of submission.
 inline bool comes_before(const Job& a, const Job& b) {
   return std::tie(b.priority, a.seq, a.id) < std::tie(a.priority, b.seq, b.id);
@@ -108,6 +136,15 @@ struct Line {
   HistoryId history;              // of the first job, while it has jobs
   std::uint32_t at_in_shape = 0;  // index in World::lines_of_shape(shape), while it has jobs
 };
+
+/// The same for a line and for jobs that stand in it, and for few others.
+template <typename LineOrJob>
+std::uint64_t line_key(const LineOrJob& of) {
+  Hasher hash;
+  hash.add(of.queue.v).add(of.shape.v).add(of.priority).add(of.run_limit.ms);
+  for (const QueueId queue : of.extra_queues) hash.add(queue.v);
+  return hash.value();
+}
 
 /// Order of lines inside a queue: user's priority, then the first job's sequence and id.
 struct LineRank {

@@ -1,6 +1,8 @@
 #include "sched/judge.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "sched/estimate.h"
 #include "sched/preempt.h"
@@ -20,32 +22,58 @@ Why would_delay(const World& world, const Venues& venues, const Asker& asker) {
   return found;
 }
 
-/// Pods of the set that would have room, at most `least`.
+/// Pods of the set that one node of the profile holds while it is empty.
 int room_when_empty(World& world, Agenda& agenda, const Policy& policy, const Venue& venue,
-                    std::size_t set, int per_node, int least) {
-  std::int64_t room = 0;
+                    std::size_t set, int per_node, ProfileId id) {
   const PodShapeRec& pod = world.shapes.pod(venue.pods[set]);
-  for (const ProfileId id : world.fleet.cluster(venue.cluster).profiles) {
-    if (room >= least) break;
-    const Profile& profile = world.fleet.profile(id);
-    if (profile.seen == 0) continue;
-    if (pod.gpus > 0 && profile.type != venue.types[set]) continue;
-    const Match& match = agenda.cache.match(world, policy, venue.pods[set], id);
-    if (!match.allowed) continue;
-    NodeClass empty;
-    empty.cpu = profile.cpu;
-    empty.memory = profile.memory;
-    empty.pod_slots = profile.pod_slots;
-    empty.extended = profile.extended;
-    GpuState gpu;
-    gpu.count = static_cast<std::uint8_t>(profile.gpus);
-    gpu.whole = gpu.count;
-    gpu.total = profile.gpus * 1000;
-    std::fill_n(gpu.free.begin(), profile.gpus, std::uint16_t{1000});
-    const int fits = pods_that_fit(pod, match.each, empty, gpu, policy.rules);
-    room += std::int64_t{per_node > 0 ? std::min(fits, per_node) : fits} * profile.seen;
+  const Profile& profile = world.fleet.profile(id);
+  if (pod.gpus > 0 && profile.type != venue.types[set]) return 0;
+  const Match& match = agenda.cache.match(world, policy, venue.pods[set], id);
+  if (!match.allowed) return 0;
+  NodeClass empty;
+  empty.cpu = profile.cpu;
+  empty.memory = profile.memory;
+  empty.pod_slots = profile.pod_slots;
+  empty.extended = profile.extended;
+  GpuState gpu;
+  gpu.count = static_cast<std::uint8_t>(profile.gpus);
+  gpu.whole = gpu.count;
+  gpu.total = profile.gpus * 1000;
+  std::fill_n(gpu.free.begin(), profile.gpus, std::uint16_t{1000});
+  const int fits = pods_that_fit(pod, match.each, empty, gpu, policy.rules);
+  return per_node > 0 ? std::min(fits, per_node) : fits;
+}
+
+/// Pods of the smallest gang that would have room in the venue, each set looked at alone; if all
+/// must go under one value of a label, under the one with the most room.
+int placeable_when_empty(World& world, Agenda& agenda, const Policy& policy, const Venue& venue,
+                         const Shape& shape) {
+  const bool one_domain = needs_one_domain(policy, shape);
+  std::map<std::string_view, int> placeable;  // by domain
+  for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const std::int64_t least = shape.sets[i].least;
+    std::map<std::string_view, std::int64_t> room;
+    for (const ProfileId id : world.fleet.cluster(venue.cluster).profiles) {
+      const Profile& profile = world.fleet.profile(id);
+      if (profile.seen == 0) continue;
+      std::string_view domain;
+      if (one_domain) {
+        const auto label = profile.labels.find(shape.gang.topology->key);
+        if (label == profile.labels.end()) continue;
+        domain = label->second;
+      }
+      std::int64_t& pods = room[domain];
+      pods += std::int64_t{room_when_empty(world, agenda, policy, venue, i,
+                                           shape.sets[i].pods_per_node, id)} *
+              profile.seen;
+      if (pods >= least && (!one_domain || shape.sets.size() == 1)) break;
+    }
+    for (const auto& [domain, pods] : room)
+      placeable[domain] += static_cast<int>(std::min(pods, least));
   }
-  return static_cast<int>(std::min<std::int64_t>(room, least));
+  int most = 0;
+  for (const auto& [domain, pods] : placeable) most = std::max(most, pods);
+  return most;
 }
 
 std::vector<QueueId> queues_of(const Job& job, const Rules& rules) {
@@ -174,6 +202,13 @@ bool allowed_alone(const World& world, const Job& job, const Charges& charges, c
                      [&](QueueId queue) { return world.quota.allows_alone(queue, charges); });
 }
 
+bool allowed_somewhere(const World& world, const Job& job, const Venues& venues,
+                       const Rules& rules) {
+  return std::any_of(venues.least.begin(), venues.least.end(), [&](const Charges& charges) {
+    return allowed_alone(world, job, charges, rules);
+  });
+}
+
 std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,
                                          const Asker& asker, const Charges& charges) {
   if (!policy.rules.has(Rule::BackfillQuota)) return std::nullopt;
@@ -206,11 +241,7 @@ std::optional<Infeasible> infeasible(World& world, Agenda& agenda, const Policy&
   if (venues.all.empty()) return std::nullopt;
   Infeasible none{shape.least_pods, 0, venues.all.front().cluster};
   for (const Venue& venue : venues.all) {
-    int placeable = 0;
-    for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-      placeable += room_when_empty(world, agenda, policy, venue, i, shape.sets[i].pods_per_node,
-                                   shape.sets[i].least);
-    }
+    const int placeable = placeable_when_empty(world, agenda, policy, venue, shape);
     if (placeable == shape.least_pods) return std::nullopt;
     if (placeable > none.best) none = {shape.least_pods, placeable, venue.cluster};
   }

@@ -47,6 +47,9 @@ std::optional<OverQuota> over_quota(const World& world, const Job& job, const Ch
 
 /// No limit of its queues is below these charges, whoever else uses them.
 bool allowed_alone(const World& world, const Job& job, const Charges& charges, const Rules& rules);
+/// That is so in some venue, for the fewest pods it may start with.
+bool allowed_somewhere(const World& world, const Job& job, const Venues& venues,
+                       const Rules& rules);
 
 /// Quota that a job with reserved nodes, which it would delay, needs for itself.
 std::optional<OverQuota> over_kept_quota(const World& world, const Policy& policy,

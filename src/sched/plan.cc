@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sched/backfill.h"
+#include "sched/counts.h"
 #include "sched/estimate.h"
 #include "sched/judge.h"
 #include "sched/preempt.h"
@@ -263,8 +264,7 @@ class Planner {
     const Job& job = world_.job(slot);
     const Shape& shape = world_.shapes[job.shape];
     const Asker asker = asker_of(world_, policy_, slot, now_);
-    std::vector<int> full;
-    for (const SetRec& set : shape.sets) full.push_back(set.count);
+    Counts full = full_of(shape);
     if (shape.elastic) keep_inside_guarantee(slot, shape, full);
     if (start_with(id, slot, full, asker, why)) return true;
     const std::vector<VenueRoom> rooms = std::move(rooms_);
@@ -288,8 +288,7 @@ class Planner {
     const Claim claim = claim_of(world_, slot, policy_);
     const Venues& venues = agenda_.venues(world_, policy_, world_.job(slot).shape);
     if (venues.all.empty() || world_.quota.guarantor(claim.queue).is_none()) return;
-    std::vector<int> least;
-    for (const SetRec& set : shape.sets) least.push_back(set.least);
+    const Counts least = least_of(shape);
     const auto inside = [&](const std::vector<int>& n) {
       return world_.guarantees.would_be_inside(
           world_, claim, world_.charges(shape, n, venues.all.front().types, policy_));
@@ -303,7 +302,7 @@ class Planner {
     Judgement judged = judge(world_, agenda_, placer_, policy_, asker, counts, turn_);
     lent_ = lent_ || judged.lent;
     if (auto chosen = place_best(world_, placer_, policy_, asker, counts, judged)) {
-      started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods), counts,
+      started(id, slot, judged.candidates[chosen->candidate], std::move(chosen->pods),
               judged.candidates);
       return true;
     }
@@ -319,12 +318,8 @@ class Planner {
     const Job& job = world_.job(slot);
     const Venues& venues = agenda_.venues(world_, policy_, job.shape);
     const Shape& shape = world_.shapes[job.shape];
-    std::vector<int> most;
-    std::vector<int> least;
-    for (const SetRec& set : shape.sets) {
-      most.push_back(set.count);
-      least.push_back(set.least);
-    }
+    const Counts most = full_of(shape);
+    const Counts least = least_of(shape);
     int best_pods = -1;
     std::vector<int> best;
     for (const Venue& venue : venues.all) {
@@ -343,10 +338,8 @@ class Planner {
           break;
         }
       }
-      int pods = 0;
-      for (const int n : counts) pods += n;
-      if (possible && pods > best_pods) {
-        best_pods = pods;
+      if (possible && sum(counts) > best_pods) {
+        best_pods = sum(counts);
         best = counts;
       }
     }
@@ -358,20 +351,8 @@ class Planner {
     return false;
   }
 
-  /// One pod less from the largest set that may give one.
-  static bool shrink(std::vector<int>& counts, const std::vector<int>& least) {
-    std::size_t largest = counts.size();
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] > least[i] && (largest == counts.size() || counts[i] > counts[largest]))
-        largest = i;
-    }
-    if (largest == counts.size()) return false;
-    --counts[largest];
-    return true;
-  }
-
   void started(LineId id, JobSlot slot, const Candidate& chosen, std::vector<PodOn> pods,
-               const std::vector<int>& counts, const std::vector<Candidate>& candidates) {
+               const std::vector<Candidate>& candidates) {
     const Job& job = world_.job(slot);
     const Shape& shape = world_.shapes[job.shape];
     model::Placed placed{
@@ -398,8 +379,8 @@ class Planner {
       const ReservationId kept = world_.fleet.node(pod.node).reserved;
       if (!kept.is_none() && end > world_.reservation(kept).start) overrule(pod.node, slot);
     }
-    const auto now_placed = trial_.placed(
-        slot, std::move(pods), world_.charges(shape, counts, chosen.venue->types, policy_));
+    const auto now_placed =
+        trial_.placed(slot, std::move(pods), world_.charges(shape, placed.pods, policy_));
     calendar_.placed(chosen.venue->cluster, slot, now_placed.pods);
     plan_.decisions.emplace_back(std::move(placed));
     passed_.erase(slot);
@@ -577,9 +558,12 @@ class Planner {
                              world_.fleet.cluster(reservation.cluster).spec.name,
                              reservation.start,
                              reservation.preempting,
+                             {},
                              {}};
     for (const NodeId node : reservation.nodes)
       reserved.nodes.push_back(world_.fleet.node(node).spec.name);
+    for (const Charge& charge : reservation.charges)
+      reserved.charges[world_.quota.resource_name(charge.resource)] = charge.amount;
     plan_.decisions.emplace_back(std::move(reserved));
     trial_.reserve(reservation);
     rights_changed_ = true;
@@ -706,8 +690,7 @@ Why fresh_verdict(World& world, Agenda& agenda, const Policy& policy, JobSlot sl
       (std::holds_alternative<HasReservation>(why) && world.job(slot).reservation.is_none());
   if (!about_room) return why;
   Placer placer(world, agenda.cache, policy);
-  std::vector<int> full;
-  for (const SetRec& set : world.shapes[world.job(slot).shape].sets) full.push_back(set.count);
+  const Counts full = full_of(world.shapes[world.job(slot).shape]);
   Judgement judged = judge(world, agenda, placer, policy, asker_of(world, policy, slot, now), full);
   if (!judged.candidates.empty()) return why;
   if (std::holds_alternative<NoRoom>(judged.why)) {

@@ -1,25 +1,29 @@
 #include "sched/preempt.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
+#include "sched/cheapest_nodes.h"
+#include "sched/counts.h"
 #include "sched/judge.h"
 #include "sched/room_walk.h"
 
 namespace muster::sched {
 namespace {
 
-bool is_running(const Job& job) { return job.active && !job.active->stopping; }
-
-std::int64_t lost_work(const Job& job, std::int64_t gpu_milli, const Policy& policy, Time now) {
-  const Active& a = *job.active;
-  if (a.started_at.is_never()) return 0;
+std::int64_t lost_work(const Stake& stake, const Policy& policy, Time now) {
+  if (stake.started_at.is_never()) return 0;
   const Time since = policy.rules.has(Rule::CheckpointCost)
-                         ? std::max(a.started_at, a.checkpoint_at)
-                         : a.started_at;
+                         ? std::max(stake.started_at, stake.checkpoint_at)
+                         : stake.started_at;
   // CPU-only jobs count as a thousandth of a GPU, so that among them the youngest goes first.
-  return (now - since).ms * std::max<std::int64_t>(gpu_milli, 1) / 1000;
+  return (now - since).ms * std::max<std::int64_t>(stake.gpu_milli, 1) / 1000;
 }
 
 /// So that most ids are told apart without a look at the jobs.
@@ -30,6 +34,12 @@ std::array<std::uint64_t, 2> head_of(const std::string& id) {
     head[i / 8] = head[i / 8] << 8 | byte;
   }
   return head;
+}
+
+std::set<JobSlot> jobs_of(const std::vector<const Suspect*>& list) {
+  std::set<JobSlot> jobs;
+  for (const Suspect* s : list) jobs.insert(s->job);
+  return jobs;
 }
 
 }  // namespace
@@ -45,63 +55,49 @@ Claim claim_of(const World& world, JobSlot slot, const Policy& policy) {
 }
 
 VictimPool::VictimPool(World& world, const Policy& policy, Time now)
-    : world_(world), policy_(policy), now_(now) {
-  const Rules& rules = policy.rules;
+    : world_(world), policy_(policy), now_(now), rolls_(world.fleet.cluster_count()) {
   turns_seen_ = world.guarantees.turns();
-  by_class_ = rules.has(Rule::PreemptibleOnly) && rules.has(Rule::PriorityCap);
-  if (by_class_) return;  // read() takes those who may stand lower, as far as asked
-  read_up_to_ = everybody;
-  for (const ClusterId cluster : world.fleet.by_name()) {
-    for (const JobSlot slot : world.active_in(cluster)) {
-      const Job& job = world.job(slot);
-      if (!is_running(job)) continue;
-      const model::Gang& gang = world.shapes[job.shape].gang;
-      if (gang.preemptible || !rules.has(Rule::PreemptibleOnly)) add_suspect(slot);
-    }
-  }
+  by_class_ = policy.rules.has(Rule::PreemptibleOnly) && policy.rules.has(Rule::PriorityCap);
 }
 
 /// Starts and evictions of the plan move others into their guarantee, or out of it.
 void VictimPool::read_standings() {
   turns_seen_ = world_.guarantees.turns();
   if (!policy_.rules.has(Rule::ProtectGuaranteed)) return;
-  for (Suspect& s : suspects_) {
-    const bool inside = world_.guarantees.is_inside(world_, s.job);
-    in_order_ = in_order_ && s.standing.inside == inside;
-    s.standing.inside = inside;
+  for (Roll& roll : rolls_) {
+    for (Suspect& s : roll.all) s.standing.inside = world_.guarantees.is_inside(world_, s.job);
   }
   last_.reset();
 }
 
-void VictimPool::add_suspect(JobSlot slot) {
-  if (taken_.contains(slot)) return;
-  const Job& job = world_.job(slot);
-  const model::Gang& gang = world_.shapes[job.shape].gang;
-  Suspect s;
-  s.job = slot;
-  s.cluster = job.active->cluster;
-  s.standing.priority = priority_class(world_, job, policy_);
-  s.standing.inside =
-      policy_.rules.has(Rule::ProtectGuaranteed) && world_.guarantees.is_inside(world_, slot);
-  s.gpu_milli = job.active->gpu_milli;
-  s.lost_gpu_ms = lost_work(job, s.gpu_milli, policy_, now_);
-  if (gang.min_runtime.ms > 0 && policy_.rules.has(Rule::MinRuntime)) {
-    const bool started = !job.active->started_at.is_never();
-    s.safe_until = (started ? job.active->started_at : now_) + gang.min_runtime;
+/// Those of a lower class than this, whom others may evict.
+void VictimPool::read(ClusterId cluster, int below) {
+  Roll& roll = rolls_[cluster.index()];
+  if (!by_class_) below = everybody;
+  if (below <= roll.read_up_to) return;
+  const Rules& rules = policy_.rules;
+  const bool guarantees = rules.has(Rule::ProtectGuaranteed) && world_.quota.any_guarantee();
+  const std::vector<JobSlot>& jobs = world_.active_in(cluster);
+  const std::vector<Stake>& stakes = world_.stakes_in(cluster);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Stake& stake = stakes[i];
+    if (stake.stopping || (!stake.preemptible && rules.has(Rule::PreemptibleOnly))) continue;
+    const int priority =
+        by_class_ ? stake.priority : priority_class(world_, world_.job(jobs[i]), policy_);
+    if (priority < roll.read_up_to || priority >= below || taken_.contains(jobs[i])) continue;
+    Suspect& s = roll.all.emplace_back();
+    s.job = jobs[i];
+    s.cluster = cluster;
+    s.standing.priority = priority;
+    s.standing.inside = guarantees && world_.guarantees.is_inside(world_, jobs[i]);
+    s.gpu_milli = stake.gpu_milli;
+    s.lost_gpu_ms = lost_work(stake, policy_, now_);
+    if (stake.min_runtime.ms > 0 && rules.has(Rule::MinRuntime))
+      s.safe_until = (stake.started_at.is_never() ? now_ : stake.started_at) + stake.min_runtime;
+    s.types = by_class_ ? stake.types : ~std::uint64_t{0};
   }
-  s.id_head = head_of(job.id);
-  suspects_.push_back(s);
-  in_order_ = false;
-}
-
-void VictimPool::read(int below) {
-  if (below <= read_up_to_) return;
-  for (const auto& [priority, jobs] : world_.running_by_class()) {
-    if (priority < read_up_to_) continue;
-    if (priority >= below) break;
-    for (const JobSlot slot : jobs) add_suspect(slot);
-  }
-  read_up_to_ = below;
+  roll.read_up_to = below;
+  roll.heads_known = false;
 }
 
 Standing VictimPool::standing_of(JobSlot slot, const Charges& charges) const {
@@ -112,47 +108,96 @@ Standing VictimPool::standing_of(JobSlot slot, const Charges& charges) const {
 void VictimPool::taken(JobSlot job) {
   last_.reset();
   taken_.insert(job);
-  std::erase_if(suspects_, [&](const Suspect& s) { return s.job == job; });
+  if (!world_.job(job).active) return;
+  std::erase_if(rolls_[world_.job(job).active->cluster.index()].all,
+                [&](const Suspect& s) { return s.job == job; });
 }
 
 /// The lowest first, among equals the least lost work first.
-void VictimPool::put_in_order(std::vector<Suspect>& list) const {
-  std::sort(list.begin(), list.end(), [&](const Suspect& a, const Suspect& b) {
-    if (a.standing != b.standing) return a.standing < b.standing;
-    if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
-    if (a.id_head != b.id_head) return a.id_head < b.id_head;
-    return world_.job(a.job).id < world_.job(b.job).id;
-  });
+bool VictimPool::comes_first(const Suspect& a, const Suspect& b) const {
+  if (a.standing != b.standing) return a.standing < b.standing;
+  if (a.lost_gpu_ms != b.lost_gpu_ms) return a.lost_gpu_ms < b.lost_gpu_ms;
+  if (a.id_head != b.id_head) return a.id_head < b.id_head;
+  return world_.job(a.job).id < world_.job(b.job).id;
 }
 
-/// Everyone who stands lower and may go, in order.
-std::vector<Suspect> VictimPool::below(const Standing& mine, QueueId guarantor,
-                                       const std::vector<JobSlot>& pushed, Time& protected_until) {
-  read(mine.inside ? everybody : mine.priority);
-  if (!in_order_) put_in_order(suspects_);
-  in_order_ = true;
-  bool moved = false;
-  std::vector<Suspect> list;
+void VictimPool::put_in_order(Peers& peers, ClusterId cluster) {
+  if (peers.in_order) return;
+  peers.in_order = true;
+  const auto read_heads = [&](auto& list) {
+    for (Suspect& s : list) s.id_head = head_of(world_.job(s.job).id);
+  };
+  Roll& roll = rolls_[cluster.index()];
+  if (!roll.heads_known) {
+    read_heads(roll.all);
+    read_heads(last_->clusters[cluster.index()].pushed);
+  }
+  roll.heads_known = true;
+  std::sort(peers.list.begin(), peers.list.end(),
+            [&](const Suspect* a, const Suspect* b) { return comes_first(*a, *b); });
+}
+
+/// Everyone in the cluster who stands lower and may go.
+VictimPool::Below& VictimPool::below(ClusterId cluster) {
+  Below& found = last_->clusters[cluster.index()];
+  if (std::exchange(found.known, true)) return found;
+  const Standing& mine = last_->mine;
   const Rules& rules = policy_.rules;
-  for (Suspect s : suspects_) {
-    if (s.standing.inside && std::find(pushed.begin(), pushed.end(), s.job) != pushed.end()) {
-      s.standing.inside = false;
-      moved = true;
+  read(cluster, mine.inside ? everybody : mine.priority);
+  for (const Suspect& in_roll : rolls_[cluster.index()].all) {
+    const Suspect* s = &in_roll;
+    const std::vector<JobSlot>& pushed = last_->pushed;
+    if (s->standing.inside && std::find(pushed.begin(), pushed.end(), s->job) != pushed.end()) {
+      found.pushed.push_back(*s);
+      found.pushed.back().standing.inside = false;
+      s = &found.pushed.back();
     }
-    if (!(s.standing < mine)) continue;
-    const bool by_priority = s.standing.priority < mine.priority;
+    if (!(s->standing < mine)) continue;
+    const bool by_priority = s->standing.priority < mine.priority;
     if (by_priority && !rules.has(Rule::PreemptByPriority)) continue;
     if (!by_priority && !rules.has(Rule::Reclaim)) continue;
     // What it borrows is lent by others: the next of its own queue takes nothing back by it.
-    if (!by_priority && world_.quota.guarantor(world_.job(s.job).queue) == guarantor) continue;
-    if (s.safe_until > now_) {
-      protected_until = std::min(protected_until, s.safe_until);
+    if (!by_priority && world_.quota.guarantor(world_.job(s->job).queue) == last_->guarantor)
+      continue;
+    if (s->safe_until > now_) {
+      found.protected_until = std::min(found.protected_until, s->safe_until);
       continue;
     }
-    list.push_back(s);
+    found.peers[s->standing].list.push_back(s);
   }
-  if (moved) put_in_order(list);
+  return found;
+}
+
+VictimPool::Victims VictimPool::in_order(ClusterId cluster) {
+  Victims list;
+  for (auto& [standing, peers] : below(cluster).peers) {
+    put_in_order(peers, cluster);
+    list.insert(list.end(), peers.list.begin(), peers.list.end());
+  }
   return list;
+}
+
+/// Of all clusters, in order: for quota it does not matter where a victim runs.
+const VictimPool::Victims& VictimPool::everywhere() {
+  if (last_->everywhere) return *last_->everywhere;
+  Victims& all = last_->everywhere.emplace();
+  for (const ClusterId cluster : world_.fleet.by_name()) {
+    const Victims here = in_order(cluster);
+    all.insert(all.end(), here.begin(), here.end());
+  }
+  std::sort(all.begin(), all.end(),
+            [&](const Suspect* a, const Suspect* b) { return comes_first(*a, *b); });
+  return all;
+}
+
+VictimPool::Damage VictimPool::damage_of(const Victims& victims) {
+  Damage damage;
+  damage.victims = victims.size();
+  for (const Suspect* s : victims) {
+    damage.highest = std::max(damage.highest, s->standing);
+    damage.lost_gpu_ms += s->lost_gpu_ms;
+  }
+  return damage;
 }
 
 /// One gang in one venue: takes victims off the world, looks whether the gang fits, puts them back.
@@ -163,13 +208,14 @@ struct VictimPool::Ask {
   const Venue& venue;
   const Capacity& capacity;
   JobSlot slot;
-  std::vector<int> counts;
+  Counts counts;
   const Charges& charges;
   bool inside = false;        // what it stands at
   bool quota_counts = false;  // else what others use is nothing to it
   std::int64_t& looks_left;
   std::size_t suspects_max;
-  bool cut = false;  // there were more suspects than that
+  bool cut = false;         // there were more suspects than that
+  std::uint64_t types = 0;  // of GPUs that its nodes may have, a bit for each
   std::vector<NodeId> nodes = {};
 
   Ask(VictimPool& pool, Placer& p, const Venue& v, const Charges& least, const Capacity& c,
@@ -180,11 +226,12 @@ struct VictimPool::Ask {
         venue(v),
         capacity(c),
         slot(job),
+        counts(least_of(world.shapes[world.job(job).shape])),
         charges(least),
         looks_left(pool.looks_left_),
         suspects_max(pool.suspects_max_) {
     const Job& mine = world.job(job);
-    for (const SetRec& set : world.shapes[mine.shape].sets) counts.push_back(set.least);
+    for (const TypeId type : venue.types) types |= type.v == 0 ? ~std::uint64_t{0} : type_bit(type);
     const auto limited = [&](QueueId queue) { return world.quota[queue].limited; };
     quota_counts = world.quota.any_guarantee() || limited(mine.queue) ||
                    std::any_of(mine.extra_queues.begin(), mine.extra_queues.end(), limited);
@@ -214,11 +261,10 @@ struct VictimPool::Ask {
 
   bool fits() {
     if (over()) return false;
-    const Shape& shape = world.shapes[world.job(slot).shape];
-    looks_left -= shape.pods;
+    looks_left -= shape().pods;
     const Asker asker = this->asker();
-    if (!placer.view(venue, shape, counts, asker).enough) return false;
-    const auto pods = placer.place(venue, shape, counts, asker);
+    if (!placer.view(venue, shape(), counts, asker).enough) return false;
+    const auto pods = placer.place(venue, shape(), counts, asker);
     if (!pods) return false;
     nodes.clear();
     for (const PodOn& pod : *pods) nodes.push_back(pod.node);
@@ -229,6 +275,70 @@ struct VictimPool::Ask {
     placer.take_back(*pods);
     return true;
   }
+
+  bool fits_without(const Victims& victims) {
+    for (const Suspect* s : victims) remove(s->job);
+    const bool fits = this->fits();
+    for (const Suspect* s : victims) restore(s->job);
+    return fits;
+  }
+
+  /// Those of the list who would leave the cheapest nodes to the largest pods; behind them, if
+  /// there are other pods, the rest.
+  Victims by_node(const Victims& list) const {
+    const Shape& shape = world.shapes[world.job(slot).shape];
+    Victims order;
+    if (needs_one_domain(policy, shape)) {
+      for (const auto& [value, there] : by_domain(list, shape.gang.topology->key)) {
+        Victims here = cheapest(there, Placer::Domain{shape.gang.topology->key, value});
+        const bool better = order.empty() || damage_of(here) < damage_of(order);
+        if (!here.empty() && better) order = std::move(here);
+      }
+    } else {
+      order = cheapest(list, std::nullopt);
+    }
+    if (order.empty() || counts.size() == 1) return order;
+    const std::set<JobSlot> first = jobs_of(order);
+    for (const Suspect* s : list) {
+      if (!first.contains(s->job)) order.push_back(s);
+    }
+    return order;
+  }
+
+  Victims cheapest(const Victims& list, std::optional<Placer::Domain> domain) const {
+    std::size_t largest = 0;
+    for (std::size_t i = 1; i < counts.size(); ++i) {
+      if (gpus_of(i) > gpus_of(largest)) largest = i;
+    }
+    int wanted = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (gpus_of(i) == gpus_of(largest)) wanted += counts[i];
+    }
+    const int per_node = world.shapes[world.job(slot).shape].sets[largest].pods_per_node;
+    return cheapest_by_node(world,
+                            RoomWalk(placer, venue, largest, per_node, asker(), std::move(domain)),
+                            world.shapes.pod(venue.pods[largest]), list, wanted);
+  }
+
+  /// Those with pods in each of the first domains.
+  std::map<std::string, Victims> by_domain(const Victims& list, const std::string& key) const {
+    constexpr std::size_t domains_max = 64;
+    std::map<std::string, Victims> found;
+    for (const Suspect* s : list) {
+      for (const PodOn& on : world.job(s->job).active->pods) {
+        const Node& node = world.fleet.node(on.node);
+        if (node.profile.is_none()) continue;
+        const model::Labels& labels = world.fleet.profile(node.profile).labels;
+        const auto value = labels.find(key);
+        if (value == labels.end()) continue;
+        Victims& there = found[value->second];
+        if (there.empty() || there.back() != s) there.push_back(s);
+      }
+    }
+    while (found.size() > domains_max) found.erase(std::prev(found.end()));
+    return found;
+  }
+  int gpus_of(std::size_t set) const { return world.shapes.pod(venue.pods[set]).gpus; }
 
   /// Where one of its pods is a pod of the gang could go. Nobody else's leaving makes room, but for
   /// pods that look at others.
@@ -242,50 +352,62 @@ struct VictimPool::Ask {
     });
   }
 
-  /// The suspects in this cluster whose leaving could help, in their order, up to the first above
-  /// the cutoff; nothing if all their GPUs are not enough. Costs one look per pod of theirs at
-  /// most.
-  std::vector<const Suspect*> here(const Lower& lower, int cutoff) {
-    const Shape& shape = world.shapes[world.job(slot).shape];
+  /// Of whole GPUs: how much of one a share takes depends on where it is.
+  std::int64_t least_gpu_milli() const {
+    std::int64_t milli = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const PodShapeRec& pod = world.shapes.pod(venue.pods[i]);
+      if (!pod.spec.gpu.is_share()) milli += std::int64_t{pod.gpus} * counts[i] * 1000;
+    }
+    return milli;
+  }
+  bool looks_at_others() const { return shape().relational || world.fleet.repelling_pods() > 0; }
+
+  /// Its leaving could help. Costs one look per pod of it at most.
+  bool helps(const Suspect& s, const Asker& mine) const {
+    if (looks_at_others()) return true;
+    return (s.types & types) != 0 && makes_room(s, mine);
+  }
+
+  /// Those of the cluster's suspects whose leaving could help; nothing if all their GPUs are not
+  /// enough.
+  Victims here(const Victims& list) {
     const Asker mine = asker();
-    const bool anybody = shape.relational || world.fleet.repelling_pods() > 0;
     std::int64_t idle = world.fleet.cluster(venue.cluster).idle_gpu_milli;
-    std::vector<const Suspect*> found;
-    for (const std::uint32_t at : lower.by_cluster[venue.cluster.index()]) {
-      const Suspect& s = lower.list[at];
-      if (!anybody && !makes_room(s, mine)) continue;
+    Victims found;
+    for (const Suspect* s : list) {
+      if (!helps(*s, mine)) continue;
       cut = found.size() == suspects_max;
       if (cut) break;
-      found.push_back(&s);
-      if (s.standing.priority > cutoff) return found;
-      idle += s.gpu_milli;
+      found.push_back(s);
+      idle += s->gpu_milli;
     }
-    if (idle < shape.least_gpu_milli) found.clear();
+    if (idle < least_gpu_milli()) found.clear();
     return found;
   }
 
-  /// How many of them must go at least so that every set alone has room, or so many that one above
-  /// the cutoff is among them. Nothing if not even all are enough. Leaves the world as it is.
-  std::optional<std::size_t> needed_of(const std::vector<const Suspect*>& list, int cutoff) const {
-    const Shape& shape = world.shapes[world.job(slot).shape];
+  /// How many of them must go at least so that every set alone has room. Nothing if not even all
+  /// are enough. Leaves the world as it is.
+  std::optional<std::size_t> needed_of(const Victims& list) const {
     std::size_t needed = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      RoomWalk walk(placer, venue, i, shape.sets[i].pods_per_node, asker());
+      RoomWalk walk(placer, venue, i, shape().sets[i].pods_per_node, asker());
       std::size_t gone = 0;
-      while (walk.room() < counts[i] && gone < list.size() && looks_left > 0) {
-        const Suspect& s = *list[gone++];
-        if (s.standing.priority > cutoff) return std::max(needed, gone);
-        const std::vector<PodOn>& pods = world.job(s.job).active->pods;
-        looks_left -= static_cast<std::int64_t>(pods.size());
-        walk.release(pods);
-      }
+      while (walk.room() < counts[i] && gone < list.size() && looks_left > 0)
+        release(walk, *list[gone++]);
       if (walk.room() < counts[i]) return std::nullopt;
       needed = std::max(needed, gone);
     }
     return needed;
   }
+  void release(RoomWalk& walk, const Suspect& s) const {
+    const std::vector<PodOn>& pods = world.job(s.job).active->pods;
+    looks_left -= static_cast<std::int64_t>(pods.size());
+    walk.release(pods);
+  }
 
-  bool is_counted() const { return is_simple(world, world.shapes[world.job(slot).shape]); }
+  bool is_counted() const { return is_simple(world, shape()); }
+  const Shape& shape() const { return world.shapes[world.job(slot).shape]; }
 
   void remove(JobSlot victim) {
     const Job& job = world.job(victim);
@@ -299,9 +421,9 @@ struct VictimPool::Ask {
   }
   void charge(const Job& job, int sign) {
     if (!quota_counts) return;
-    world.quota.charge(job.queue, job.active->charges, sign, Time{0}, Duration{0});
+    world.quota.charge_for_now(job.queue, job.active->charges, sign);
     for (const QueueId extra : job.extra_queues) {
-      world.quota.charge(extra, job.active->charges, sign, Time{0}, Duration{0});
+      world.quota.charge_for_now(extra, job.active->charges, sign);
     }
   }
 };
@@ -311,7 +433,7 @@ struct VictimPool::Ask {
 struct VictimPool::Gone {
   Ask& ask;
   std::optional<RoomWalk> walk;
-  std::vector<const Suspect*> chosen = {};
+  Victims chosen = {};
 
   Gone(Ask& a, bool by_count) : ask(a) {
     if (!by_count) return;
@@ -319,6 +441,10 @@ struct VictimPool::Gone {
     walk.emplace(ask.placer, ask.venue, 0, shape.sets[0].pods_per_node, ask.asker());
   }
 
+  void take_one(const Suspect& s) {
+    remove(s);
+    chosen.push_back(&s);
+  }
   void remove(const Suspect& s) {
     if (!walk) return ask.remove(s.job);
     const Job& job = ask.world.job(s.job);
@@ -336,22 +462,15 @@ struct VictimPool::Gone {
 
   bool may_go_on() const { return chosen.size() < ask.suspects_max && ask.looks_left > 0; }
 
-  /// Removes in order until it fits. False if all of them are not enough. `here`: those of the list
-  /// who can make room.
-  bool take(const std::vector<Suspect>& list, const std::vector<const Suspect*>& here,
-            std::size_t needed) {
-    std::vector<bool> removed(list.size(), false);
-    const auto take_one = [&](const Suspect& s) {
-      remove(s);
-      removed[static_cast<std::size_t>(&s - list.data())] = true;
-      chosen.push_back(&s);
-    };
+  /// Removes in order until it fits. False if that is not enough. `all`: for the sake of quota;
+  /// `here`: for room.
+  bool take(const Victims& all, const Victims& here, std::size_t needed) {
     // First the quota: only jobs that count in the queue in the way help, wherever they run. Then
     // the room: only jobs in this cluster do.
     std::optional<OverQuota> over = ask.over();
-    for (std::size_t i = 0; i < list.size() && over && may_go_on(); ++i) {
-      if (!ask.counts_in(list[i].job, over->queue)) continue;
-      take_one(list[i]);
+    for (std::size_t i = 0; i < all.size() && over && may_go_on(); ++i) {
+      if (!ask.counts_in(all[i]->job, over->queue)) continue;
+      take_one(*all[i]);
       over = ask.over();
     }
     if (over) return false;
@@ -361,8 +480,9 @@ struct VictimPool::Gone {
     std::size_t next_look = std::max<std::size_t>(first_look, 1);
     bool enough = !chosen.empty() && fits();
     std::size_t looked_at = chosen.size();
+    const std::set<JobSlot> gone = jobs_of(chosen);
     for (std::size_t i = 0; i < here.size() && !enough && may_go_on(); ++i) {
-      if (removed[static_cast<std::size_t>(here[i] - list.data())]) continue;
+      if (gone.contains(here[i]->job)) continue;
       take_one(*here[i]);
       if (chosen.size() < next_look) continue;
       enough = fits();
@@ -401,32 +521,61 @@ struct VictimPool::Gone {
   }
 };
 
-/// In the end the gang is placed where the victims were, whether or not room was counted before.
-std::optional<std::vector<const Suspect*>> VictimPool::fewest(
-    Ask& ask, const std::vector<Suspect>& list, const std::vector<const Suspect*>& here,
-    std::size_t needed, bool by_count) {
+/// Those of `here` who go, in their order, as far as it is known without placing the gang.
+std::optional<VictimPool::Victims> VictimPool::propose(Ask& ask, const Victims& all,
+                                                       const Victims& here, std::size_t needed,
+                                                       bool by_count) const {
   Gone gone(ask, by_count);
-  const bool enough = gone.take(list, here, needed);
+  const bool enough = gone.take(all, here, needed);
   if (enough && policy_.rules.has(Rule::MinimalVictims)) gone.spare();
   gone.restore_all();
-  if (!enough) return std::nullopt;
-  if (gone.chosen.empty()) return std::vector<const Suspect*>{};
-  for (const Suspect* s : gone.chosen) ask.remove(s->job);
-  const bool fits = ask.fits();
-  for (const Suspect* s : gone.chosen) ask.restore(s->job);
-  if (!fits && by_count) return fewest(ask, list, here, needed, false);
-  return fits ? std::optional(std::move(gone.chosen)) : std::nullopt;
+  return enough ? std::optional(std::move(gone.chosen)) : std::nullopt;
 }
 
-std::optional<Preemption> VictimPool::choose(Ask& ask, const Lower& lower, int limit,
-                                             VictimSearch& search) {
-  if (lower.list.empty()) return std::nullopt;
-  const std::vector<const Suspect*> here = ask.here(lower, everybody);
-  const auto needed = ask.needed_of(here, everybody);
+/// The lowest first is the set whose highest stands lowest, but each of them was the cheapest
+/// alone. A set that is cheaper as a whole has nobody who stands higher, or who costs more than all
+/// of it.
+std::optional<VictimPool::Victims> VictimPool::cheaper(Ask& ask, const Victims& all,
+                                                       const Victims& here, const Victims& known,
+                                                       bool by_count) const {
+  const bool wanted = policy_.rules.has(Rule::CheapestVictims) && known.size() > 1;
+  if (!wanted || ask.looks_left <= 0) return std::nullopt;
+  const Damage most = damage_of(known);
+  Victims able;
+  for (const Suspect* s : here) {
+    if (s->standing <= most.highest && s->lost_gpu_ms <= most.lost_gpu_ms) able.push_back(s);
+  }
+  const Victims order = ask.by_node(able);
+  if (order.empty()) return std::nullopt;
+  auto other = propose(ask, all, order, 1, by_count);
+  if (!other || !(damage_of(*other) < most) || !ask.fits_without(*other)) return std::nullopt;
+  return other;
+}
+
+/// In the end the gang is placed where the victims were, whether or not room was counted before.
+std::optional<VictimPool::Victims> VictimPool::fewest(Ask& ask, const Victims& all,
+                                                      const Victims& here, std::size_t needed,
+                                                      bool by_count) const {
+  auto lowest = propose(ask, all, here, needed, by_count);
+  if (!lowest || lowest->empty()) return lowest;
+  if (auto other = cheaper(ask, all, here, *lowest, by_count)) return other;
+  if (ask.fits_without(*lowest)) return lowest;
+  return by_count ? fewest(ask, all, here, needed, false) : std::nullopt;
+}
+
+std::optional<Preemption> VictimPool::choose(Ask& ask, int limit, VictimSearch& search) {
+  static const Victims nobody;
+  const Victims& all = ask.over() ? everywhere() : nobody;
+  const Victims here = ask.here(in_order(ask.venue.cluster));
+  for (const ClusterId cluster : world_.fleet.by_name()) {
+    if (all.empty() && cluster != ask.venue.cluster) continue;
+    search.protected_until = std::min(search.protected_until, below(cluster).protected_until);
+  }
+  const auto needed = ask.needed_of(here);
   search.cut = search.cut || ask.cut;
   if (needed || ask.cut || cut_short()) search.no_room = false;
   if (!needed) return std::nullopt;
-  const auto chosen = fewest(ask, lower.list, here, *needed, ask.is_counted());
+  const auto chosen = fewest(ask, all, here, *needed, ask.is_counted());
   if (!chosen || chosen->empty() || cut_short()) return std::nullopt;
   const bool limited = policy_.rules.has(Rule::EvictionLimit);
   if (limited && static_cast<int>(chosen->size()) > limit) {
@@ -443,31 +592,30 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, const Lower& lower, int l
   return p;
 }
 
-void VictimPool::Lower::sort_by_cluster(std::size_t clusters) {
-  by_cluster.resize(clusters);
-  for (std::uint32_t at = 0; at < list.size(); ++at)
-    by_cluster[list[at].cluster.index()].push_back(at);
-}
-
-void VictimPool::look_from(JobSlot slot, const Charges& charges, Time& protected_until) {
+void VictimPool::look_from(Ask& ask) {
   if (turns_seen_ != world_.guarantees.turns()) read_standings();
-  const Standing mine = standing_of(slot, charges);
+  const Standing mine = standing_of(ask.slot, ask.charges);
   std::vector<JobSlot> pushed =
-      world_.guarantees.pushed_by(world_, claim_of(world_, slot, policy_), charges);
-  const QueueId guarantor = world_.quota.guarantor(world_.job(slot).queue);
-  if (!last_ || last_->mine != mine || last_->guarantor != guarantor || last_->pushed != pushed) {
-    std::vector<Suspect> list = below(mine, guarantor, pushed, protected_until);
-    last_ = Lower{mine, guarantor, std::move(pushed), std::move(list), protected_until};
-    last_->sort_by_cluster(world_.fleet.cluster_count());
-  }
-  protected_until = std::min(protected_until, last_->protected_until);
+      world_.guarantees.pushed_by(world_, claim_of(world_, ask.slot, policy_), ask.charges);
+  const QueueId guarantor = world_.quota.guarantor(world_.job(ask.slot).queue);
+  if (!last_ || last_->mine != mine || last_->guarantor != guarantor || last_->pushed != pushed)
+    last_ = Lower{mine, guarantor, std::move(pushed), std::vector<Below>(rolls_.size())};
+  ask.inside = mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
 }
 
-/// Of a lower class, on nodes the gang could use.
-bool VictimPool::anybody_in(const Venue& venue, int priority) const {
-  return std::any_of(venue.types.begin(), venue.types.end(), [&](TypeId type) {
-    return type.v == 0 || world_.evictable_below(venue.cluster, type, priority).pods > 0;
-  });
+/// A bound by GPUs alone: with everybody of a lower class gone from nodes that the gang could use.
+bool VictimPool::may_have_room(const Ask& ask, int below) const {
+  if (!by_class_ || ask.looks_at_others()) return true;
+  const PerSet<TypeId>& types = ask.venue.types;
+  std::int64_t milli = world_.fleet.cluster(ask.venue.cluster).idle_gpu_milli;
+  bool anybody = false;
+  for (auto type = types.begin(); type != types.end(); ++type) {
+    if (std::find(types.begin(), type, *type) != type) continue;
+    const Evictable held = world_.evictable_below(ask.venue.cluster, *type, below);
+    anybody = anybody || type->v == 0 || held.pods > 0;
+    milli += held.gpu_milli;
+  }
+  return anybody && milli >= ask.least_gpu_milli();
 }
 
 /// By score; among equals where the least is lost, then where the fewest go.
@@ -514,12 +662,9 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
     // For quota it does not matter where a victim runs, nor to pods that look at others; for room
     // it does.
     const int up_to = standing_of(slot, ask.charges).inside ? everybody : mine;
-    const bool relations =
-        world_.shapes[world_.job(slot).shape].relational || world_.fleet.repelling_pods() > 0;
-    if (by_class_ && !relations && !anybody_in(venue, up_to) && !ask.over()) continue;
-    look_from(slot, ask.charges, result.protected_until);
-    ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-    if (auto here = choose(ask, *last_, limit, result))
+    if (!may_have_room(ask, up_to) && !ask.over()) continue;
+    look_from(ask);
+    if (auto here = choose(ask, limit, result))
       found.emplace_back(static_cast<std::size_t>(&venue - venues.all.data()), std::move(*here));
   }
   choose_cluster(world_.shapes[world_.job(slot).shape], venues, found, result);
@@ -532,15 +677,35 @@ std::optional<int> VictimPool::highest_needed(Placer& placer, const Venues& venu
                                               const Venue& venue, JobSlot slot,
                                               const Capacity& capacity, int cutoff) {
   Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
-  Time ignored = Time::never();
-  look_from(slot, ask.charges, ignored);
-  ask.inside = last_->mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);
-  const std::vector<const Suspect*> here = ask.here(*last_, cutoff);
-  const auto needed = ask.needed_of(here, cutoff);
-  if (!needed || last_->list.empty()) return std::nullopt;
+  look_from(ask);
   int highest = std::numeric_limits<int>::min();
-  for (std::size_t i = 0; i < *needed; ++i) highest = std::max(highest, here[i]->standing.priority);
+  for (std::size_t set = 0; set < ask.counts.size(); ++set) {
+    const auto of_set = highest_needed(ask, set, cutoff);
+    if (!of_set) return std::nullopt;
+    highest = std::max(highest, *of_set);
+  }
   return highest;
+}
+
+/// All of a standing go before anybody who stands higher, so their order does not matter.
+std::optional<int> VictimPool::highest_needed(Ask& ask, std::size_t set, int cutoff) {
+  const Asker mine = ask.asker();
+  RoomWalk walk(ask.placer, ask.venue, set, ask.shape().sets[set].pods_per_node, mine);
+  int highest = std::numeric_limits<int>::min();
+  if (walk.room() >= ask.counts[set]) return highest;
+  const int up_to = last_->mine.inside ? everybody : last_->mine.priority;
+  if (!may_have_room(ask, up_to)) return std::nullopt;
+  for (const auto& [standing, peers] : below(ask.venue.cluster).peers) {
+    for (const Suspect* s : peers.list) {
+      if (!ask.helps(*s, mine)) continue;
+      highest = std::max(highest, standing.priority);
+      if (standing.priority > cutoff) return highest;
+      ask.release(walk, *s);
+      if (walk.room() >= ask.counts[set]) return highest;
+      if (looks_left_ <= 0) return std::nullopt;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace muster::sched

@@ -10,7 +10,9 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -36,6 +38,7 @@ struct Suspect {
   std::int64_t lost_gpu_ms = 0;  // GPU-time since its last checkpoint
   std::int64_t gpu_milli = 0;
   Time safe_until{0};                      // minimum run time
+  std::uint64_t types = 0;                 // of GPUs where it runs, a bit for each
   std::array<std::uint64_t, 2> id_head{};  // the first bytes of its id, compared like them
 };
 
@@ -97,29 +100,59 @@ class VictimPool {
  private:
   struct Ask;
   struct Gone;
-  /// Who stands lower than somebody: the same for most venues, whatever they charge.
+  using Victims = std::vector<const Suspect*>;
+  /// Of two sets of victims the lesser is better.
+  struct Damage {
+    Standing highest{false, std::numeric_limits<int>::min()};
+    std::int64_t lost_gpu_ms = 0;
+    std::size_t victims = 0;
+    friend auto operator<=>(const Damage&, const Damage&) = default;
+  };
+  /// The suspects of one cluster, as far as they were asked for.
+  struct Roll {
+    int read_up_to = std::numeric_limits<int>::min();  // running jobs below this class are listed
+    std::vector<Suspect> all;
+    bool heads_known = false;  // of ids
+  };
+  /// Those of one standing, the least lost work first once they are in order.
+  struct Peers {
+    Victims list;
+    bool in_order = false;
+  };
+  /// Who of one cluster stands lower than somebody and may go.
+  struct Below {
+    bool known = false;
+    std::map<Standing, Peers> peers;
+    std::deque<Suspect> pushed;  // out of their guarantee: not what they are in the roll
+    Time protected_until = Time::never();
+  };
+  /// Who stands lower than somebody: the same for most venues, whatever they charge. Clusters are
+  /// looked at when asked for.
   struct Lower {
     Standing mine;
     QueueId guarantor;
     std::vector<JobSlot> pushed;
-    std::vector<Suspect> list;
-    Time protected_until;
-    std::vector<std::vector<std::uint32_t>> by_cluster = {};  // positions in the list
-
-    void sort_by_cluster(std::size_t clusters);
+    std::vector<Below> clusters;
+    std::optional<Victims> everywhere = {};
   };
-  bool anybody_in(const Venue& venue, int priority) const;
-  void add_suspect(JobSlot job);
+  bool may_have_room(const Ask& ask, int below) const;
   void read_standings();
-  void put_in_order(std::vector<Suspect>& list) const;
-  void read(int below);
-  void look_from(JobSlot job, const Charges& charges, Time& protected_until);
-  std::vector<Suspect> below(const Standing& mine, QueueId guarantor,
-                             const std::vector<JobSlot>& pushed, Time& protected_until);
-  std::optional<Preemption> choose(Ask& ask, const Lower& lower, int limit, VictimSearch& search);
-  std::optional<std::vector<const Suspect*>> fewest(Ask& ask, const std::vector<Suspect>& list,
-                                                    const std::vector<const Suspect*>& here,
-                                                    std::size_t needed, bool by_count);
+  void put_in_order(Peers& peers, ClusterId cluster);
+  bool comes_first(const Suspect& a, const Suspect& b) const;
+  void read(ClusterId cluster, int below);
+  void look_from(Ask& ask);
+  Below& below(ClusterId cluster);
+  Victims in_order(ClusterId cluster);
+  const Victims& everywhere();
+  std::optional<int> highest_needed(Ask& ask, std::size_t set, int cutoff);
+  std::optional<Preemption> choose(Ask& ask, int limit, VictimSearch& search);
+  static Damage damage_of(const Victims& victims);
+  std::optional<Victims> propose(Ask& ask, const Victims& all, const Victims& here,
+                                 std::size_t needed, bool by_count) const;
+  std::optional<Victims> cheaper(Ask& ask, const Victims& all, const Victims& here,
+                                 const Victims& known, bool by_count) const;
+  std::optional<Victims> fewest(Ask& ask, const Victims& all, const Victims& here,
+                                std::size_t needed, bool by_count) const;
   void choose_cluster(const Shape& shape, const Venues& venues,
                       std::vector<std::pair<std::size_t, Preemption>>& found,
                       VictimSearch& search) const;
@@ -128,10 +161,8 @@ class VictimPool {
   const Policy& policy_;
   Time now_;
   static constexpr int everybody = std::numeric_limits<int>::max();
-  bool by_class_ = false;  // they are read as far as asked, else all at once
-  int read_up_to_ = std::numeric_limits<int>::min();  // running jobs below this class are listed
-  std::vector<Suspect> suspects_;
-  bool in_order_ = false;  // they are
+  bool by_class_ = false;    // they are read as far as asked, else all of a cluster at once
+  std::vector<Roll> rolls_;  // by cluster
   std::int64_t looks_left_ = std::numeric_limits<std::int64_t>::max();
   std::size_t suspects_max_ = 65'536;
   std::set<JobSlot> taken_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sched/counts.h"
 #include "sched/testing/site.h"
 
 namespace muster::sched {
@@ -33,8 +34,7 @@ struct Court : Site {
   }
   Charges charges(const std::string& id) {
     const Shape& shape = world.shapes[job(id).shape];
-    std::vector<int> counts;
-    for (const SetRec& set : shape.sets) counts.push_back(set.least);
+    const Counts counts = least_of(shape);
     return world.charges(shape, counts, std::vector<TypeId>(counts.size(), TypeId{1}), policy);
   }
   Standing standing(const std::string& id) {

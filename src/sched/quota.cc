@@ -20,17 +20,18 @@ LimitRec limit_of(const QueueNode& node, ResourceId r) {
 }
 
 /// What a queue may use at most, by its maximum and what it may borrow; unset if neither is.
-std::int64_t highest(const LimitRec& limit) {
+std::int64_t highest(const QueueNode& node, ResourceId r) {
+  const LimitRec limit = limit_of(node, r);
   if (limit.borrow == unset) return limit.maximum;
-  const std::int64_t with_borrowed =
-      limit.borrow + (limit.guaranteed == unset ? 0 : limit.guaranteed);
+  const std::int64_t with_borrowed = at(node.promised, r) + limit.borrow;
   return limit.maximum == unset ? with_borrowed : std::min(limit.maximum, with_borrowed);
 }
 
-/// The average moves from what it was towards present use; `factor` is what is left of the old one.
-std::int64_t remembered(const QueueNode& node, std::size_t r, std::uint64_t factor) {
-  const std::int64_t kept = r < node.remembered.size() ? node.remembered[r] : 0;
-  const std::int64_t use = r < node.use.size() ? node.use[r] : 0;
+/// The average moves from what it was towards the use since then; `factor` is what is left of the
+/// old one.
+std::int64_t remembered(const QueueNode& node, ResourceId r, std::uint64_t factor) {
+  const std::int64_t kept = at(node.remembered, r);
+  const std::int64_t use = at(node.use, r) - at(node.for_now, r);
   if (kept == use) return use;
   return use + static_cast<std::int64_t>((Wide(kept - use) * static_cast<Wide>(factor)) /
                                          Wide(fixed_one));
@@ -56,7 +57,10 @@ QuotaTree::QuotaTree() {
 ResourceId QuotaTree::resource(const std::string& name) {
   const auto [it, is_new] =
       resource_ids_.try_emplace(name, ResourceId{static_cast<std::uint16_t>(resources_.size())});
-  if (is_new) resources_.push_back(name);
+  if (is_new) {
+    resources_.push_back(name);
+    if (!name.starts_with("gpu.")) in_shares_.push_back(it->second);
+  }
   return it->second;
 }
 
@@ -102,6 +106,9 @@ void QuotaTree::grow(QueueNode& n) {
   n.use.resize(resources_.size(), 0);
   n.held.resize(resources_.size(), 0);
   n.held_below.resize(resources_.size(), 0);
+  n.promised.resize(resources_.size(), 0);
+  n.promised_below.resize(resources_.size(), 0);
+  n.for_now.resize(resources_.size(), 0);
   n.remembered.resize(resources_.size(), 0);
 }
 
@@ -121,9 +128,23 @@ void QuotaTree::update_held(QueueId queue, std::size_t r) {
   }
 }
 
-void QuotaTree::adopt(QueueId child, QueueId parent) {
+void QuotaTree::update_promised(QueueId queue, std::size_t r) {
+  for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
+    QueueNode& n = node(id);
+    const std::int64_t promised =
+        std::max<std::int64_t>(n.limits[r].guaranteed, n.promised_below[r]);
+    const std::int64_t change = std::max<std::int64_t>(promised, 0) - n.promised[r];
+    n.promised[r] += change;
+    if (n.parent.is_none()) return;
+    grow(node(n.parent));
+    node(n.parent).promised_below[r] += change;
+  }
+}
+
+void QuotaTree::adopt(QueueId child, QueueId parent, Time now, Duration half_life) {
   grow(node(child));
   if (node(child).parent == parent) return;
+  remember(node(child), now, half_life);
   for (const int sign : {-1, +1}) {
     const QueueId above = sign < 0 ? node(child).parent : parent;
     if (above.is_none()) continue;
@@ -134,19 +155,26 @@ void QuotaTree::adopt(QueueId child, QueueId parent) {
       siblings.push_back(child);
       node(child).parent = parent;
     }
+    for (QueueId up = above; !up.is_none(); up = node(up).parent) {
+      grow(node(up));
+      remember(node(up), now, half_life);
+      ++node(up).charged;
+    }
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       for (QueueId up = above; !up.is_none(); up = node(up).parent) {
-        grow(node(up));
         node(up).use[r] += sign * node(child).use[r];
-        ++node(up).charged;
+        node(up).for_now[r] += sign * node(child).for_now[r];
+        node(up).remembered[r] += sign * node(child).remembered[r];
       }
       node(above).held_below[r] += sign * node(child).held[r];
       update_held(above, r);
+      node(above).promised_below[r] += sign * node(child).promised[r];
+      update_promised(above, r);
     }
   }
 }
 
-QueueId QuotaTree::set(const model::QueueSpec& spec) {
+QueueId QuotaTree::set(const model::QueueSpec& spec, Time now, Duration half_life) {
   const QueueId id = find_or_make(spec.name);
   QueueId parent = spec.parent.empty() ? tree_root(spec.tree) : find_or_make(spec.parent);
   for (QueueId up = parent; !up.is_none(); up = node(up).parent) {
@@ -174,8 +202,11 @@ QueueId QuotaTree::set(const model::QueueSpec& spec) {
     n.has_guarantee = n.has_guarantee || limit.guaranteed.has_value();
   }
   guarantees_ += n.has_guarantee ? 1 : 0;
-  adopt(id, parent);
-  for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+  adopt(id, parent, now, half_life);
+  for (std::size_t r = 0; r < resources_.size(); ++r) {
+    update_held(id, r);
+    update_promised(id, r);
+  }
   inherit(id);
   return id;
 }
@@ -203,8 +234,28 @@ void QuotaTree::remove(const std::string& name) {
   n.has_guarantee = false;
   grow(n);
   std::fill(n.limits.begin(), n.limits.end(), LimitRec{});
-  for (std::size_t r = 0; r < resources_.size(); ++r) update_held(id, r);
+  for (std::size_t r = 0; r < resources_.size(); ++r) {
+    update_held(id, r);
+    update_promised(id, r);
+  }
   inherit(id);
+}
+
+/// Brings what is remembered up to this time.
+void QuotaTree::remember(QueueNode& n, Time now, Duration half_life) {
+  if (half_life.ms <= 0 || now <= n.remembered_at) return;
+  const std::uint64_t factor = decay(now - n.remembered_at, half_life);
+  for (std::size_t r = 0; r < n.remembered.size(); ++r) {
+    n.remembered[r] = remembered(n, ResourceId{static_cast<std::uint16_t>(r)}, factor);
+  }
+  n.remembered_at = now;
+}
+
+void QuotaTree::charge_for_now(QueueId queue, const Charges& charges, int sign) {
+  charge(queue, charges, sign, Time{0}, Duration{0});
+  for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
+    for (const Charge& c : charges) node(id).for_now[c.resource.index()] += sign * c.amount;
+  }
 }
 
 void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now,
@@ -214,13 +265,7 @@ void QuotaTree::charge(QueueId queue, const Charges& charges, int sign, Time now
     QueueNode& n = node(id);
     ++n.charged;
     if (n.use.size() < resources_.size()) grow(n);
-    if (half_life.ms > 0 && now > n.remembered_at) {
-      const std::uint64_t factor = decay(now - n.remembered_at, half_life);
-      for (std::size_t r = 0; r < resources_.size(); ++r) {
-        n.remembered[r] = remembered(n, r, factor);
-      }
-      n.remembered_at = now;
-    }
+    remember(n, now, half_life);
     for (const Charge& c : charges) n.use[c.resource.index()] += sign * c.amount;
   }
   for (const Charge& c : charges) update_held(queue, c.resource.index());
@@ -259,11 +304,11 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
       }
       const std::int64_t held_below =
           rules.has(Rule::LendLimit) ? at(n.held_below, r) - held_was + held_then : 0;
-      const std::int64_t guaranteed = limit.guaranteed == unset ? 0 : limit.guaranteed;
-      if (limit.guaranteed != unset && then + held_below <= guaranteed) settled = true;
-      if (!settled && limit.borrow != unset && then > guaranteed + limit.borrow &&
+      if (limit.guaranteed != unset && then + held_below <= limit.guaranteed) settled = true;
+      const std::int64_t with_borrowed = at(n.promised, r) + limit.borrow;
+      if (!settled && limit.borrow != unset && then > with_borrowed &&
           rules.has(Rule::BorrowLimit)) {
-        return OverQuota{id, r, QuotaBound::Borrow, c.amount, guaranteed + limit.borrow - used};
+        return OverQuota{id, r, QuotaBound::Borrow, c.amount, with_borrowed - used};
       }
       if (!settled && n.parent.is_none() && held_below > 0 && then + held_below > at(capacity, r)) {
         return OverQuota{id, r, QuotaBound::Held, c.amount, at(capacity, r) - used - held_below};
@@ -282,7 +327,7 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
 bool QuotaTree::allows_alone(QueueId queue, const Charges& charges) const {
   for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
     const bool over = std::any_of(charges.begin(), charges.end(), [&](const Charge& c) {
-      const std::int64_t most = highest(limit_of(nodes_[id.index()], c.resource));
+      const std::int64_t most = highest(nodes_[id.index()], c.resource);
       return most != unset && c.amount > most;
     });
     if (over) return false;
@@ -302,7 +347,7 @@ std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& ch
     if (!n.limited) break;  // nor is anybody above
     if (!above_first(id)) continue;
     for (const Charge& c : charges) {
-      const std::int64_t most = highest(limit_of(n, c.resource));
+      const std::int64_t most = highest(n, c.resource);
       if (most == unset || c.amount == 0) continue;
       std::int64_t wanted = 0;
       for (const Charge& k : kept) wanted += k.resource == c.resource ? k.amount : 0;
@@ -325,10 +370,10 @@ std::uint64_t QuotaTree::share(QueueId queue, const Capacity& capacity, Time now
   const bool remembers = policy.half_life.ms > 0 && policy.rules.has(Rule::HalfLife);
   const std::uint64_t factor = remembers ? decay(now - n.remembered_at, policy.half_life) : 0;
   std::uint64_t largest = 0;
-  for (std::size_t r = 0; r < n.use.size(); ++r) {
-    const std::int64_t total = r < capacity.size() ? capacity[r] : 0;
+  for (const ResourceId r : in_shares_) {
+    const std::int64_t total = at(capacity, r);
     if (total <= 0) continue;
-    Wide value = n.use[r];
+    Wide value = at(n.use, r);
     if (remembers) value += remembered(n, r, factor);
     if (value <= 0) continue;
     const Wide share = (value << 32) / (Wide(total) * static_cast<Wide>(weight));

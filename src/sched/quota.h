@@ -2,8 +2,10 @@
 //
 // The main tree orders jobs; further trees only say yes or no. Use is charged on a queue and on all
 // its ancestors up to the tree's hidden root. `held` is what a queue is promised, does not lend and
-// does not use yet: others must leave it free. Shares are fixed point (2^-32) of the fleet's
-// totals; remembered use is a half-life average of use over time. Not thread-safe; part of World.
+// does not use yet: others must leave it free in the fleet, not below the limits of queues above.
+// Shares are fixed point (2^-32) of the fleet's totals; `gpu` counts there by weight, so the types
+// of which it is made do not count again. Remembered use is a half-life average of use over time.
+// Not thread-safe; part of World.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +55,14 @@ struct QueueNode {
   std::string name;
   std::string tree;
   std::vector<QueueId> children;
-  std::vector<LimitRec> limits;          // by resource
-  std::vector<std::int64_t> use;         // by resource
-  std::vector<std::int64_t> held;        // by resource, see above
-  std::vector<std::int64_t> held_below;  // sum of held over children
-  std::vector<std::int64_t> remembered;  // half-life average of use
+  std::vector<LimitRec> limits;              // by resource
+  std::vector<std::int64_t> use;             // by resource
+  std::vector<std::int64_t> held;            // by resource, see above
+  std::vector<std::int64_t> held_below;      // sum of held over children
+  std::vector<std::int64_t> promised;        // guaranteed to it or to its children, what is more
+  std::vector<std::int64_t> promised_below;  // sum of promised over children
+  std::vector<std::int64_t> for_now;         // part of use: of trials and of who waits for victims
+  std::vector<std::int64_t> remembered;      // half-life average of use, without what is for now
   Time remembered_at;
 };
 
@@ -71,7 +76,8 @@ class QuotaTree {
   const std::string& resource_name(ResourceId id) const { return resources_[id.index()]; }
   std::size_t resource_count() const { return resources_.size(); }
 
-  QueueId set(const model::QueueSpec& spec);
+  /// The time and the half-life are for a queue that moves: what it used goes with it.
+  QueueId set(const model::QueueSpec& spec, Time at = Time{0}, Duration half_life = Duration{0});
   void remove(const std::string& name);
   QueueId find(const std::string& name) const;
   QueueId find_or_make(const std::string& name);  // not alive until set
@@ -84,9 +90,12 @@ class QuotaTree {
   bool any_guarantee() const { return guarantees_ > 0; }
   const std::vector<QueueId>& by_name() const { return by_name_; }
 
-  /// Adds (sign +1) or takes off (-1) what a job uses, on the queue and its ancestors. half_life 0
-  /// leaves remembered use as it is: a trial that is undone must not leave a trace in it.
+  /// Adds (sign +1) or takes off (-1) what a job uses, on the queue and its ancestors. half_life 0:
+  /// there is no memory.
   void charge(QueueId queue, const Charges& charges, int sign, Time at, Duration half_life);
+  /// The same for what is taken back as it came: a trial, quota kept for who waits for victims. It
+  /// is no use that is remembered, neither now nor later.
+  void charge_for_now(QueueId queue, const Charges& charges, int sign);
 
   /// Queues charged since it was last asked: their shares and those above have changed.
   std::vector<QueueId> take_charged();
@@ -114,13 +123,16 @@ class QuotaTree {
   QueueNode& node(QueueId id) { return nodes_[id.index()]; }
   void grow(QueueNode& node);
   void update_held(QueueId queue, std::size_t resource);
+  void update_promised(QueueId queue, std::size_t resource);
   void inherit(QueueId queue);
   void rank_names();
   QueueId tree_root(const std::string& tree);
   QueueId tree_of(QueueId queue) const;  // its hidden root
-  void adopt(QueueId child, QueueId parent);
+  void adopt(QueueId child, QueueId parent, Time at = Time{0}, Duration half_life = Duration{0});
+  void remember(QueueNode& node, Time at, Duration half_life);
 
   std::vector<std::string> resources_;
+  std::vector<ResourceId> in_shares_;
   std::vector<QueueNode> nodes_;
   std::unordered_map<std::string, QueueId> ids_;              // lookup-only
   std::unordered_map<std::string, QueueId> tree_roots_;       // lookup-only

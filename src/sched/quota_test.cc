@@ -137,6 +137,31 @@ TEST(Quota, ChildrenHoldInsideTheirParent) {
   EXPECT_EQ(t.held(parent), 5) << "the parent lends all of its own, the children do not";
 }
 
+TEST(Quota, AParentBorrowsAboveWhatItsChildrenAreGuaranteedTogether) {
+  struct Row {
+    std::int64_t own, borrow, allowed;
+  };
+  const Row rows[] = {{-1, 4, 12}, {5, 4, 12}, {10, 4, 14}};
+  for (const Row& row : rows) {
+    Tree t;
+    Limit limit{{}, {}, row.borrow, {}};
+    if (row.own >= 0) limit.guaranteed = row.own;
+    t.queue("parent", "", limit);
+    t.queue("a", "parent", guaranteed(6));
+    t.queue("elsewhere", "", guaranteed(9));
+    t.queue("b", "elsewhere", guaranteed(2));
+    t.queue("b", "parent", guaranteed(2));  // it moves
+    const QueueId c = t.queue("c", "parent");
+    EXPECT_FALSE(t.over(c, row.allowed)) << row.own;
+    const auto over = t.over(c, row.allowed + 1);
+    ASSERT_TRUE(over) << row.own;
+    EXPECT_EQ(over->bound, QuotaBound::Borrow);
+    EXPECT_EQ(over->room, row.allowed);
+    EXPECT_TRUE(t.quota.allows_alone(c, {{resource_gpu, row.allowed}}));
+    EXPECT_FALSE(t.quota.allows_alone(c, {{resource_gpu, row.allowed + 1}}));
+  }
+}
+
 TEST(Quota, EveryResourceBinds) {
   QuotaTree quota;
   model::QueueSpec spec;
@@ -287,9 +312,52 @@ TEST(Quota, ATrialLeavesNoMemory) {
   const QueueId q = t.queue("q", "");
   t.quota.charge(q, {{resource_gpu, 10}}, +1, Time{0}, policy.half_life);
   const std::uint64_t before = t.quota.share(q, t.capacity, Time{0} + hours(3), policy);
-  t.use(q, 40);
-  t.use(q, 40, -1);
+  t.quota.charge_for_now(q, {{resource_gpu, 40}}, +1);
+  t.quota.charge_for_now(q, {{resource_gpu, 40}}, -1);
   EXPECT_EQ(t.quota.share(q, t.capacity, Time{0} + hours(3), policy), before);
+}
+
+TEST(Quota, WhatIsTriedCountsOnceHoweverLongTheQueueWasIdle) {
+  Tree t;
+  Policy policy;
+  policy.half_life = hours(1);
+  const QueueId q = t.queue("q", "");
+  t.quota.charge_for_now(q, {{resource_gpu, 50}}, +1);
+  EXPECT_EQ(t.quota.share(q, t.capacity, Time{0} + hours(100), policy), std::uint64_t{1} << 31);
+}
+
+TEST(Quota, GpuTypesCountInSharesByTheirWeightAlone) {
+  Tree t;
+  Policy policy;
+  policy.half_life = Duration{0};
+  const QueueId q = t.queue("q", "");
+  const ResourceId t4 = t.quota.resource("gpu.T4");
+  t.capacity = {100, 100, 100, 4};  // all there are of the type
+  t.quota.charge(q, {{resource_gpu, 25}, {t4, 4}}, +1, Time{0}, Duration{0});
+  EXPECT_EQ(t.quota.share(q, t.capacity, Time{0}, policy), std::uint64_t{1} << 30);
+}
+
+TEST(Quota, ANewParentGetsWhatIsRememberedAndTheOldOneLosesIt) {
+  Tree t;
+  Policy policy;
+  policy.half_life = hours(1);
+  const QueueId a = t.queue("a", "");
+  const QueueId b = t.queue("b", "");
+  const QueueId child = t.queue("child", "a");
+  const Time end = Time{0} + hours(100);
+  t.quota.charge(child, {{resource_gpu, 40}}, +1, Time{0}, policy.half_life);
+  t.quota.charge(child, {{resource_gpu, 40}}, -1, end, policy.half_life);
+  const Time later = end + hours(1);
+  const auto share = [&](QueueId q) { return t.quota.share(q, t.capacity, later, policy); };
+  const std::uint64_t was = share(a);
+  EXPECT_GT(was, 0u);
+  model::QueueSpec spec;
+  spec.name = "child";
+  spec.parent = "b";
+  t.quota.set(spec, later, policy.half_life);
+  EXPECT_EQ(share(a), 0u);
+  EXPECT_EQ(share(b), was);
+  EXPECT_EQ(share(child), was);
 }
 
 TEST(Quota, TreesDoNotMeet) {

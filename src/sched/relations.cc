@@ -11,13 +11,14 @@ Relations::Relations(const World& world, const Policy& policy, ClusterId cluster
                      const Asker& asker)
     : world_(world), policy_(policy), pod_(world.shapes.pod(pod)) {
   for (const auto& term : pod_.spec.pod_affinity)
-    near_.push_back({&term.selector, term.topology_key, {}, 0});
+    near_.push_back({&term.selector, term.topology_key, {}});
   for (const auto& term : pod_.spec.pod_anti_affinity)
-    away_.push_back({&term.selector, term.topology_key, {}, 0});
+    away_.push_back({&term.selector, term.topology_key, {}});
   for (const auto& spread : pod_.spec.spread) spread_.push_back({&spread, {}});
   for (const NodeId id : world.fleet.cluster(cluster).nodes) {
     const Node& node = world.fleet.node(id);
-    if (world.fleet.usable(node) && counts_for_spread(id)) {
+    // Also one that is cordoned or not ready: its domain is there.
+    if (node.seen && counts_for_spread(id)) {
       for (auto& term : spread_) {  // a domain without pods counts as one with zero
         if (const std::string* value = domain(id, term.spread->topology_key))
           term.counts.try_emplace(*value, 0);
@@ -41,10 +42,8 @@ void Relations::count_promises(ClusterId cluster, const Asker& asker) {
 }
 
 void Relations::promised(const PodShapeRec& other, NodeId node) {
-  for (Term& term : near_) {
-    // It will be there: this one is not the first of the group, but it has to wait for it.
-    if (model::matches(*term.selector, other.spec.labels)) ++term.total;
-  }
+  // It will be there: this one is not the first of the group, but it has to wait for it.
+  if (is_looked_for(other.spec.labels)) ++neighbours_;
   for (Term& term : away_) {
     if (!model::matches(*term.selector, other.spec.labels)) continue;
     if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
@@ -87,13 +86,22 @@ bool Relations::counts_for_spread(NodeId id) const {
   });
 }
 
+/// As Kubernetes does it: one pod that matches all terms, not one for each of them.
+bool Relations::is_looked_for(const model::Labels& labels) const {
+  return std::all_of(near_.begin(), near_.end(),
+                     [&](const Term& term) { return model::matches(*term.selector, labels); });
+}
+
 void Relations::count(const model::Labels& labels, NodeId node) {
-  for (auto* terms : {&near_, &away_}) {
-    for (Term& term : *terms) {
-      if (!model::matches(*term.selector, labels)) continue;
-      ++term.total;
+  if (is_looked_for(labels)) {
+    ++neighbours_;
+    for (Term& term : near_) {
       if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
     }
+  }
+  for (Term& term : away_) {
+    if (!model::matches(*term.selector, labels)) continue;
+    if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
   }
   if (spread_.empty() || !counts_for_spread(node)) return;
   for (SpreadTerm& term : spread_) {
@@ -145,14 +153,11 @@ bool Relations::ports_allow(NodeId id) const {
 bool Relations::allows(NodeId node) const {
   if (!names_allow(node) || !ports_allow(node)) return false;
   if (policy_.rules.has(Rule::PodAffinity)) {
+    // The first of a group that wants to be together may start it anywhere.
+    const bool is_first = neighbours_ == 0 && is_looked_for(pod_.spec.labels);
     for (const Term& term : near_) {
-      // The first of a group that wants to be together may start it anywhere.
-      if (term.total == 0 && model::matches(*term.selector, pod_.spec.labels)) {
-        if (domain(node, term.key) == nullptr) return false;
-        continue;
-      }
       const std::string* value = domain(node, term.key);
-      if (value == nullptr || !term.counts.contains(*value)) return false;
+      if (value == nullptr || (!is_first && !term.counts.contains(*value))) return false;
     }
   }
   if (policy_.rules.has(Rule::PodAntiAffinity)) {

@@ -42,12 +42,12 @@ class Relations {
     const model::LabelSelector* selector;
     std::string key;
     Domains counts;
-    int total = 0;
   };
   struct SpreadTerm {
     const model::Spread* spread;
     Domains counts;
   };
+  bool is_looked_for(const model::Labels& labels) const;
   void count(const model::Labels& labels, NodeId node);
   void count_promises(ClusterId cluster, const Asker& asker);
   void promised(const PodShapeRec& other, NodeId node);
@@ -62,6 +62,7 @@ class Relations {
   const Policy& policy_;
   const PodShapeRec& pod_;
   std::vector<Term> near_;
+  int neighbours_ = 0;  // pods in the cluster that match all of those
   std::vector<Term> away_;
   std::vector<SpreadTerm> spread_;
   std::set<std::pair<std::string, std::string>>

@@ -1,6 +1,7 @@
 #include "sched/room_walk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::sched {
 
@@ -10,13 +11,13 @@ bool is_simple(const World& world, const Shape& shape) {
 }
 
 RoomWalk::RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node,
-                   const Asker& asker)
-    : placer_(placer), venue_(venue), set_(set), asker_(asker) {
+                   const Asker& asker, std::optional<Placer::Domain> domain)
+    : placer_(placer), venue_(venue), set_(set), asker_(asker), domain_(std::move(domain)) {
   per_node_ = placer.policy_.rules.has(Rule::PodsPerNode) ? per_node : 0;
   const Placer::Ask ask{venue, set, per_node, asker_, nullptr};
   placer.each_class(ask, [&](const ListedClass& listed) {
     const NodeClass& c = placer.world_.fleet.node_class(listed.id);
-    if (!placer.open_to(c, ask)) return true;
+    if (!placer.open_to(c, ask) || !placer.in_domain(c, this->domain())) return true;
     const int pods = placer.cache_.room(placer.world_, placer.policy_, venue.pods[set], listed.id);
     room_ += std::int64_t{limited(pods)} * c.size;
     return true;
@@ -33,6 +34,12 @@ bool RoomWalk::could_hold(Placer& placer, const Venue& venue, std::size_t set, c
   const NodeClass& c = world.fleet.node_class(node.cls);
   return placer.open_to(c, {venue, set, 0, asker, nullptr}) &&
          placer.cache_.match(world, placer.policy_, venue.pods[set], c.profile).allowed;
+}
+
+bool RoomWalk::counts(NodeId id) const {
+  if (!could_hold(placer_, venue_, set_, asker_, id)) return false;
+  const Fleet& fleet = placer_.world_.fleet;
+  return placer_.in_domain(fleet.node_class(fleet.node(id).cls), domain());
 }
 
 int RoomWalk::pods_on(const Freed& freed) const {
@@ -126,7 +133,7 @@ std::vector<NodeId> RoomWalk::take(int count) const {
   const Placer::Ask ask{venue_, set_, per_node_, asker_, nullptr};
   placer_.each_class(ask, [&](const ListedClass& listed) {
     const NodeClass& c = world.fleet.node_class(listed.id);
-    if (!placer_.open_to(c, ask)) return true;
+    if (!placer_.open_to(c, ask) || !placer_.in_domain(c, domain())) return true;
     const int pods =
         limited(placer_.cache_.room(world, placer_.policy_, venue_.pods[set_], listed.id));
     if (pods == 0) return true;

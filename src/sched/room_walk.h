@@ -4,6 +4,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sched/gang.h"
@@ -15,13 +16,17 @@ bool is_simple(const World& world, const Shape& shape);
 
 class RoomWalk {
  public:
-  RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node, const Asker& asker);
+  /// With a domain only its nodes count.
+  RoomWalk(Placer& placer, const Venue& venue, std::size_t set, int per_node, const Asker& asker,
+           std::optional<Placer::Domain> domain = std::nullopt);
 
   /// A pod of the set could go to the node if it were empty. One look at what pods and nodes are
   /// known to be.
   static bool could_hold(Placer& placer, const Venue& venue, std::size_t set, const Asker& asker,
                          NodeId node);
 
+  /// What leaves this node can make room.
+  bool counts(NodeId node) const;
   std::int64_t room() const { return room_; }
   /// These pods leave.
   void release(const std::vector<PodOn>& pods);
@@ -39,7 +44,7 @@ class RoomWalk {
     int pods = 0;
   };
   int limited(int pods) const { return per_node_ > 0 ? std::min(pods, per_node_) : pods; }
-  bool counts(NodeId node) const { return could_hold(placer_, venue_, set_, asker_, node); }
+  const Placer::Domain* domain() const { return domain_ ? &*domain_ : nullptr; }
   int pods_on(const Freed& freed) const;
   void recount(Freed& freed);
 
@@ -48,6 +53,7 @@ class RoomWalk {
   std::size_t set_;
   int per_node_;
   Asker asker_;
+  std::optional<Placer::Domain> domain_;
   std::int64_t room_ = 0;
   std::vector<Freed> freed_;
   boost::unordered_flat_map<NodeId, std::size_t, std::hash<NodeId>> freed_at_;  // lookup-only

@@ -5,12 +5,10 @@
 #include <numeric>
 #include <optional>
 
+#include "sched/counts.h"
+
 namespace muster::sched {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool takes_jobs(model::Health health) {
   return health == model::Health::Ready || health == model::Health::Degraded;
@@ -91,12 +89,8 @@ void add_venues(World& world, const Shape& shape, const std::vector<std::vector<
 
 /// Venues with the same GPU types charge the same.
 void add_charges(World& world, const Policy& policy, const Shape& shape, Venues& venues) {
-  std::vector<int> full;
-  std::vector<int> least;
-  for (const SetRec& set : shape.sets) {
-    full.push_back(set.count);
-    least.push_back(set.least);
-  }
+  const Counts full = full_of(shape);
+  const Counts least = least_of(shape);
   std::vector<const PerSet<TypeId>*> known;
   for (Venue& venue : venues.all) {
     const auto same = [&](const PerSet<TypeId>* types) { return *types == venue.types; };
@@ -110,19 +104,21 @@ void add_charges(World& world, const Policy& policy, const Shape& shape, Venues&
   }
 }
 
+__extension__ using Wide = __int128;
+
+/// Stops at the most that a thousand times as much is still a number of: see score_place().
 std::int64_t price_of(const World& world, const Venue& venue, const Shape& shape) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1000;
   const auto& prices = world.fleet.cluster(venue.cluster).spec.gpu_price_milli;
-  std::int64_t sum = 0;
+  Wide sum = 0;
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const PodShapeRec& pod = world.shapes.pod(shape.sets[i].pod);
     if (pod.gpus == 0) continue;
     const auto it = prices.find(world.fleet.type_name(venue.types[i]));
-    if (it != prices.end()) sum += it->second * pod.gpus * shape.sets[i].count;
+    if (it != prices.end()) sum += Wide(it->second) * pod.gpus * shape.sets[i].count;
   }
-  return sum;
+  return static_cast<std::int64_t>(std::min(sum, Wide(most)));
 }
-
-__extension__ using Wide = __int128;
 
 /// How much of a cluster is free of what the gang is about: GPUs, or CPU if it asks for no GPU.
 struct FreePart {
@@ -210,8 +206,7 @@ std::vector<Place> places_for(const World& world, const Rules& rules, const mode
     const Cluster& cluster = world.fleet.cluster(id);
     if (!cluster.joined) continue;
     if (rules.has(Rule::ClusterPins) &&
-        ((!gang.clusters.empty() && !contains(gang.clusters, cluster.spec.name)) ||
-         contains(gang.excluded_clusters, cluster.spec.name))) {
+        (is_pinned_elsewhere(gang, cluster.spec.name) || excludes(gang, cluster.spec.name))) {
       ++venues.excluded;
       continue;
     }
@@ -241,6 +236,16 @@ std::vector<Place> places_for(const World& world, const Rules& rules, const mode
 }
 
 }  // namespace
+
+bool is_pinned_elsewhere(const model::Gang& gang, const std::string& cluster) {
+  const auto& pins = gang.clusters;
+  return !pins.empty() && std::find(pins.begin(), pins.end(), cluster) == pins.end();
+}
+
+bool excludes(const model::Gang& gang, const std::string& cluster) {
+  const auto& names = gang.excluded_clusters;
+  return std::find(names.begin(), names.end(), cluster) != names.end();
+}
 
 std::string_view to_text(Part part) {
   constexpr std::array<std::string_view, part_count> names = {

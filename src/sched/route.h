@@ -45,6 +45,10 @@ struct Venues {
 /// something changes.
 Venues venues_of(World& world, const Policy& policy, const Shape& shape);
 
+/// By its pins; by its exclusions.
+bool is_pinned_elsewhere(const model::Gang& gang, const std::string& cluster);
+bool excludes(const model::Gang& gang, const std::string& cluster);
+
 /// Of a shape without venues.
 NoCluster no_cluster(const Venues& venues, ShapeId shape);
 

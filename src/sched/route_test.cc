@@ -79,6 +79,40 @@ TEST(Route, ThousandsOfGangsWithoutGpusComeOutEvenlyInOnePlan) {
   EXPECT_EQ(check(site.world), "");
 }
 
+TEST(Route, PricesAreComparedHoweverLargeTheyAre) {
+  struct Row {
+    std::int64_t a, b;  // thousandths a GPU
+    int pods;
+    std::int64_t points_a, points_b;
+  };
+  const Row rows[] = {{1000, 2000, 1, 1000, 500},
+                      {0, 2000, 4, 1000, 0},
+                      {1'000'000'000, 4'000'000'000, 1000, 1000, 250},
+                      {model::amount_max, 1, 100'000, 0, 1000},
+                      {model::amount_max, model::amount_max, 100'000, 1000, 1000}};
+  for (const Row& row : rows) {
+    Crossing site;
+    for (const auto& [name, price] : {std::pair{"a", row.a}, std::pair{"b", row.b}}) {
+      model::ClusterSpec spec;
+      spec.name = name;
+      spec.gpu_price_milli = {{"A100", price}, {"T4", price}};
+      ASSERT_TRUE(site.apply(model::ClusterSet{spec}));
+    }
+    const JobSlot slot = site.submit(job_spec("j", "q", row.pods, 8));
+    ASSERT_FALSE(slot.is_none());
+    site.world.fleet.settle(site.world.shapes);
+    const Shape& shape = site.world.shapes[site.world.job(slot).shape];
+    const auto scores =
+        score_venues(site.world, site.policy, shape, venues_of(site.world, site.policy, shape));
+    ASSERT_EQ(scores.size(), 2u);
+    const auto points = [&](std::size_t i) {
+      return scores[i].points[static_cast<std::size_t>(Part::Price)];
+    };
+    EXPECT_EQ(points(0), row.points_a) << row.a << " and " << row.b;
+    EXPECT_EQ(points(1), row.points_b) << row.a << " and " << row.b;
+  }
+}
+
 TEST(Route, LongestWaitIsTheInverseOfItsPoints) {
   for (const Duration least : {seconds(1), hours(2), hours(100)}) {
     for (const Duration wait : {least, least + hours(1), least + hours(30)}) {

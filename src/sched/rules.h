@@ -51,6 +51,7 @@ enum class Rule : std::size_t {
   MinRuntime,         // nor before its minimum run time
   ProtectGuaranteed,  // the potential: nobody inside guaranteed goes for an equal
   CheckpointCost,     // victims by least GPU-time lost since the last checkpoint
+  CheapestVictims,    // the set that loses the least, not those who are cheapest one by one
   MinimalVictims,     // no victim that is not needed
   EvictionLimit,      // so many evictions per round
   ClusterPins,        // pins and exclusions

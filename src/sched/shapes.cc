@@ -188,8 +188,6 @@ ShapeId Shapes::intern(const model::Gang& gang) {
         set.pod.gpu.count * (set.pod.gpu.memory_each.v > 0 ? 1000 : set.pod.gpu.each.v);
     shape.gpu_milli += set.count * gpu_milli;
     shape.least_gpu_milli += set.least() * gpu_milli;
-    shape.least_cpu += set.least() * set.pod.requests.cpu.v;
-    shape.least_memory += set.least() * set.pod.requests.memory.v;
     shape.elastic = shape.elastic || set.least() < set.count;
     const PodShapeRec& rec = pod(shape.sets.back().pod);
     shape.relational = shape.relational || rec.relational;
@@ -200,8 +198,31 @@ ShapeId Shapes::intern(const model::Gang& gang) {
   if (gang.topology) ask_key(gang.topology->key);
   const ShapeId id{static_cast<std::uint32_t>(shapes_.size())};
   shapes_.push_back(std::move(shape));
+  ++idle_;
   shape_ids_.emplace(hash, id);
   return id;
+}
+
+Shapes::Renumbered Shapes::drop_idle() {
+  Renumbered now{std::vector<ShapeId>(shapes_.size()), std::vector<PodShapeId>(pods_.size())};
+  Shapes kept;
+  kept.extended_names_ = extended_names_;  // their order numbers them elsewhere too
+  kept.asked_keys_ = asked_keys_;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const Shape& shape = shapes_[i];
+    if (shape.jobs == 0) continue;
+    const ShapeId id = kept.intern(shape.gang);
+    kept.shapes_[id.index()].jobs = shape.jobs;
+    now.shapes[i] = id;
+    for (std::size_t s = 0; s < shape.sets.size(); ++s) {
+      const PodShapeId pod = kept.shapes_[id.index()].sets[s].pod;
+      now.pods[shape.sets[s].pod.index()] = pod;
+      kept.expect(pod, demand(shape.sets[s].pod) - kept.demand(pod));
+    }
+  }
+  kept.idle_ = 0;
+  *this = std::move(kept);
+  return now;
 }
 
 }  // namespace muster::sched

@@ -43,13 +43,12 @@ struct Shape {
   int pods = 0;
   int least_pods = 0;
   std::int64_t gpu_milli = 0;  // whole gang, 0 for CPU-only; shares by memory count as one device
-  std::int64_t least_cpu = 0;  // of the smallest gang that may start
-  std::int64_t least_memory = 0;
-  std::int64_t least_gpu_milli = 0;
+  std::int64_t least_gpu_milli = 0;  // of the smallest gang that may start
   bool elastic = false;
   bool relational = false;  // some pod of it is
   bool keeps_away = false;  // some pod of it is choosy about what comes near: others are looked at
   std::uint64_t hash = 0;
+  std::size_t jobs = 0;  // in the table; without any it is idle, and dropped after a while
 };
 
 class Shapes {
@@ -65,6 +64,18 @@ class Shapes {
   }
   std::int64_t demand() const { return demand_; }
   std::int64_t demand(PodShapeId pod) const { return pods_[pod.index()].demand; }
+
+  /// A job of this shape is in the table from now on, or not any more.
+  void add_job(ShapeId id) { idle_ -= shapes_[id.index()].jobs++ == 0 ? 1 : 0; }
+  void drop_job(ShapeId id) { idle_ += --shapes_[id.index()].jobs == 0 ? 1 : 0; }
+  std::size_t idle() const { return idle_; }
+  /// By their numbers so far those from now on; none() for what is gone.
+  struct Renumbered {
+    std::vector<ShapeId> shapes;
+    std::vector<PodShapeId> pods;
+  };
+  /// Drops those that no job has, what was asked for by them, and all that pools made of pods.
+  Renumbered drop_idle();
 
   const Shape& operator[](ShapeId id) const { return shapes_[id.index()]; }
   const PodShapeRec& pod(PodShapeId id) const { return pods_[id.index()]; }
@@ -85,6 +96,7 @@ class Shapes {
   std::vector<Shape> shapes_;
   std::vector<PodShapeRec> pods_;
   std::int64_t demand_ = 0;
+  std::size_t idle_ = 0;  // shapes without jobs
   using Need = std::vector<std::int64_t>;
   std::map<Need, std::uint32_t> needs_;
   std::vector<std::string> extended_names_;

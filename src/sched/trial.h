@@ -60,9 +60,8 @@ class Trial {
   };
   void charge(JobSlot slot, const Charges& charges, int sign) {
     const Job& job = world_.job(slot);
-    world_.quota.charge(job.queue, charges, sign, Time{0}, Duration{0});
-    for (const QueueId extra : job.extra_queues)
-      world_.quota.charge(extra, charges, sign, Time{0}, Duration{0});
+    world_.quota.charge_for_now(job.queue, charges, sign);
+    for (const QueueId extra : job.extra_queues) world_.quota.charge_for_now(extra, charges, sign);
   }
   void take_back(const Undo& undo) {
     if (!undo.leaving.is_none()) {

@@ -8,36 +8,6 @@
 #include "sched/judge.h"
 
 namespace muster::sched {
-Counts full_of(const Shape& shape) {
-  Counts counts;
-  for (const SetRec& set : shape.sets) counts.push_back(set.count);
-  return counts;
-}
-
-Counts least_of(const Shape& shape) {
-  Counts counts;
-  for (const SetRec& set : shape.sets) counts.push_back(set.least);
-  return counts;
-}
-
-int sum(const Counts& counts) {
-  int total = 0;
-  for (const int n : counts) total += n;
-  return total;
-}
-
-Counts shrunk(Counts counts, const Counts& floor, int pods) {
-  for (int n = 0; n < pods; ++n) {
-    std::size_t largest = counts.size();
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] > floor[i] && (largest == counts.size() || counts[i] > counts[largest]))
-        largest = i;
-    }
-    if (largest == counts.size()) break;
-    --counts[largest];
-  }
-  return counts;
-}
 
 Tryout::Tryout(World& world, Kit& kit, JobSlot slot, Time now)
     : world_(world),
@@ -146,6 +116,13 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
     if (!room->job.is_none() && (!best || room->time < best->time)) best = room;
   }
   return best;
+}
+
+bool Tryout::is_hopeless(const Why& why, const std::optional<WhenJobEnds>& ends) const {
+  const auto& kept = world_.reservations();
+  return std::holds_alternative<NoRoom>(why) && !ends &&
+         std::all_of(kept.begin(), kept.end(),
+                     [&](const Reservation& r) { return r.job.is_none() || r.job == slot_; });
 }
 
 /// When these venues have room, if before the limit; with no job if they have it now.

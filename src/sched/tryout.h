@@ -8,6 +8,7 @@
 
 #include "sched/agenda.h"
 #include "sched/backfill.h"
+#include "sched/counts.h"
 #include "sched/gang.h"
 #include "sched/ids.h"
 #include "sched/policy.h"
@@ -19,14 +20,6 @@
 #include "sched/world.h"
 
 namespace muster::sched {
-
-using Counts = std::vector<int>;  // pods per set
-
-Counts full_of(const Shape& shape);
-Counts least_of(const Shape& shape);
-int sum(const Counts& counts);
-/// `pods` less, one after the other from the largest set that is above its floor.
-Counts shrunk(Counts counts, const Counts& floor, int pods);
 
 /// The agenda's cache, so that what plan() found out is used; before the first plan, which makes
 /// the model of costs, a cache of its own and a choice of nodes that needs no model.
@@ -69,9 +62,6 @@ class Tryout {
   Charges charges(const Venue& venue, const Counts& counts) {
     return world_.charges(shape_, counts, venue.types, policy_);
   }
-  VenueView view(const Venue& venue, const Counts& counts) {
-    return placer_.view(venue, shape_, counts, asker_);
-  }
   /// On real nodes, whatever the quota. The pods stay there until take_back().
   std::optional<std::vector<PodOn>> place(const Venue& venue, const Counts& counts);
   void take_back(const std::vector<PodOn>& pods) { placer_.take_back(pods); }
@@ -87,6 +77,9 @@ class Tryout {
   int fewest_less(const Counts& from, const Counts& floor, int low, int high);
 
   std::optional<WhenJobEnds> when_job_ends();
+  /// It lacks room, no job's end makes it, and nothing is kept for others that they might give
+  /// back.
+  bool is_hopeless(const Why& why, const std::optional<WhenJobEnds>& ends) const;
   /// Whom plan() would stop for it, with the priority it has at the moment.
   std::optional<Preemption> victims(const Venues& venues);
   /// The class above which it is worth to look for victims in this venue, if there is one; not

@@ -118,9 +118,9 @@ void QuotaReleased::end(JobSlot slot) {
 }
 
 void QuotaReleased::charge(const Job& job, int sign) {
-  world_.quota.charge(job.queue, job.active->charges, sign, Time{0}, Duration{0});
+  world_.quota.charge_for_now(job.queue, job.active->charges, sign);
   for (const QueueId extra : job.extra_queues)
-    world_.quota.charge(extra, job.active->charges, sign, Time{0}, Duration{0});
+    world_.quota.charge_for_now(extra, job.active->charges, sign);
 }
 
 Guest::Guest(World& world, const model::JobSpec& spec, Time now) : world_(world) {

@@ -27,10 +27,6 @@ constexpr int victim_looks_max = 8;
 /// Pods of possible victims that are looked at for one answer: some tens of milliseconds.
 constexpr std::int64_t victim_pods_max = 100'000;
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool is_fifo(const World& world, const Policy& policy, QueueId queue) {
   return world.quota[queue].strategy == model::Strategy::Fifo && policy.rules.has(Rule::FifoBlocks);
 }
@@ -118,8 +114,8 @@ class Inquiry {
     if (!start) return std::nullopt;
     const std::string& name = world_.fleet.cluster(start->venue->cluster).spec.name;
     Bar bar = Bar::Pool;
-    if (!gang.clusters.empty() && !contains(gang.clusters, name)) bar = Bar::Pinned;
-    if (contains(gang.excluded_clusters, name)) bar = Bar::Excluded;
+    if (is_pinned_elsewhere(gang, name)) bar = Bar::Pinned;
+    if (excludes(gang, name)) bar = Bar::Excluded;
     return OtherCluster{start->venue->cluster, bar};
   }
 
@@ -246,21 +242,22 @@ class Inquiry {
     return best;
   }
 
-  /// The queue of the job in the tree of this root.
-  QueueId charged_below(QueueId root) const {
+  /// The queue of the job below this one.
+  QueueId charged_below(QueueId above) const {
     for (const QueueId queue : try_.job().extra_queues) {
-      QueueId top = queue;
-      while (!world_.quota[top].parent.is_none()) top = world_.quota[top].parent;
-      if (top == root) return queue;
+      QueueId up = queue;
+      while (!up.is_none() && up != above) up = world_.quota[up].parent;
+      if (up == above) return queue;
     }
     return try_.job().queue;
   }
 
   /// The one of a queue's limits that is reached first.
   QuotaBound tighter_limit(QueueId queue, ResourceId resource) const {
-    const LimitRec& limit = world_.quota[queue].limits[resource.index()];
+    const QueueNode& node = world_.quota[queue];
+    const LimitRec& limit = node.limits[resource.index()];
     if (limit.borrow == unset) return QuotaBound::Maximum;
-    const std::int64_t borrowed = limit.borrow + std::max<std::int64_t>(limit.guaranteed, 0);
+    const std::int64_t borrowed = limit.borrow + node.promised[resource.index()];
     const bool maximum = limit.maximum != unset && limit.maximum <= borrowed;
     return maximum ? QuotaBound::Maximum : QuotaBound::Borrow;
   }
@@ -390,7 +387,9 @@ class Rehearsal {
       return answer;
     }
     answer.ends = try_.when_job_ends();
-    if (std::holds_alternative<OverQuota>(answer.why) && !quota_could_do()) {
+    const bool over_quota = std::holds_alternative<OverQuota>(answer.why);
+    if ((over_quota && !allowed_somewhere(world_, try_.job(), venues, policy_.rules)) ||
+        try_.is_hopeless(answer.why, answer.ends)) {
       answer.estimate = {Time::never(), Time::never(), Time::never()};
     } else if (answer.ends) {
       answer.estimate.expected = std::max(answer.estimate.expected, answer.ends->time);
@@ -400,13 +399,6 @@ class Rehearsal {
   }
 
  private:
-  bool quota_could_do() const {
-    const auto& least = try_.venues().least;
-    return std::any_of(least.begin(), least.end(), [&](const Charges& charges) {
-      return allowed_alone(world_, try_.job(), charges, policy_.rules);
-    });
-  }
-
   /// The job that nothing passes in its fifo queue, if it would stand behind it.
   JobSlot first_of_blocked_queue() const {
     const auto& lines = world_.lines_of(try_.job().queue);

@@ -519,6 +519,22 @@ TEST_F(Submit, SaysWhyNotAsTheVerdictWould) {
   EXPECT_GE(answer.estimate.expected, Time{0} + hours(1));
 }
 
+TEST_F(Submit, NobodysEndHelpsAGangThatNoHostCanHold) {
+  site.run(gang("other", 1, 8));
+  model::JobSpec spec = gang("near", 2, 8);
+  spec.gang.sets[0].pod.labels["app"] = "near";
+  model::PodAffinityTerm together;
+  together.selector.match_labels["app"] = "near";
+  together.topology_key = "kubernetes.io/hostname";
+  spec.gang.sets[0].pod.pod_affinity.push_back(together);
+  const SubmitAnswer answer = ask(spec);
+  EXPECT_FALSE(answer.starts_now);
+  EXPECT_FALSE(answer.ends.has_value());
+  EXPECT_TRUE(answer.estimate.expected.is_never());
+  spec.gang.sets[0].count = 1;
+  EXPECT_TRUE(ask(spec).starts_now);
+}
+
 TEST_F(Submit, AnElasticGangStartsWithWhatThereIs) {
   site.run(gang("other", 1, 8));
   model::JobSpec spec = gang("big", 8, 4);

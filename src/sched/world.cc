@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/hash.h"
 #include "sched/estimate.h"
 
 namespace muster::sched {
@@ -65,6 +64,7 @@ World::World(const World& other)
       guarantees(other.guarantees),
       changes(other.changes),
       version(other.version),
+      idle_shapes_most(other.idle_shapes_most),
       newest_submit(other.newest_submit),
       eligible_at(other.eligible_at),
       deadlines(other.deadlines),
@@ -81,8 +81,10 @@ World::World(const World& other)
       queue_lines_(other.queue_lines_),
       top_priorities_(other.top_priorities_),
       shape_lines_(other.shape_lines_),
+      shapes_with_lines_(other.shapes_with_lines_),
       active_(other.active_),
       stays_(other.stays_),
+      stakes_(other.stakes_),
       pools_(other.pools_),
       pool_ids_(other.pool_ids_),
       fleet_pools_(other.fleet_pools_),
@@ -119,6 +121,7 @@ JobSlot World::add_job(Job job) {
   free_jobs_.pop_back();
   job_ids_.emplace(job.id, slot);
   join_history(job);
+  shapes.add_job(job.shape);
   jobs_[slot.index()] = std::move(job);
   return slot;
 }
@@ -127,6 +130,7 @@ JobSlot World::add_guest(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   job_ids_.emplace(job.id, slot);
   join_history(job);
+  shapes.add_job(job.shape);
   jobs_.push_back(std::move(job));
   return slot;
 }
@@ -137,6 +141,7 @@ void World::withdraw_guest(JobSlot newest) {
                "{} is not the newest job or is in use", job.id);
   job_ids_.erase(job.id);
   leave_history(job.history, histories_[job.history.index()].idle_since);
+  shapes.drop_job(job.shape);
   jobs_.pop_back();
 }
 
@@ -146,7 +151,7 @@ const SortedChunks<LineRank>& World::lines_of(QueueId queue) const {
 
 const std::vector<LineId>& World::lines_of_shape(ShapeId shape) const {
   static const std::vector<LineId> none;
-  return shape.index() < shape_lines_.size() ? shape_lines_[shape.index()] : none;
+  return shape.index() < shape_lines_.size() ? shape_lines_[shape.index()].lines : none;
 }
 
 LineRank World::rank_of(LineId id) const {
@@ -162,10 +167,8 @@ bool World::ranks_before(const LineRank& a, const LineRank& b) const {
 }
 
 LineId World::line_for(const Job& job) {
-  Hasher hash;
-  hash.add(job.queue.v).add(job.shape.v).add(job.priority).add(job.run_limit.ms);
-  for (const QueueId queue : job.extra_queues) hash.add(queue.v);
-  for (auto [it, end] = line_ids_.equal_range(hash.value()); it != end; ++it) {
+  const std::uint64_t key = line_key(job);
+  for (auto [it, end] = line_ids_.equal_range(key); it != end; ++it) {
     const Line& line = lines_[it->second.index()];
     if (line.queue == job.queue && line.shape == job.shape && line.priority == job.priority &&
         line.run_limit == job.run_limit && line.extra_queues == job.extra_queues) {
@@ -175,7 +178,7 @@ LineId World::line_for(const Job& job) {
   const LineId id{static_cast<std::uint32_t>(lines_.size())};
   lines_.push_back(
       {job.queue, job.extra_queues, job.shape, job.priority, job.run_limit, {}, {}, 0});
-  line_ids_.emplace(hash.value(), id);
+  line_ids_.emplace(key, id);
   return id;
 }
 
@@ -205,8 +208,13 @@ void World::list_by_first(LineId id, bool was_listed) {
 void World::list_by_shape(LineId id, bool listed) {
   Line& line = lines_[id.index()];
   if (shape_lines_.size() <= line.shape.index()) shape_lines_.resize(line.shape.index() + 1);
-  auto& peers = shape_lines_[line.shape.index()];
+  ShapeLines& shape = shape_lines_[line.shape.index()];
+  auto& peers = shape.lines;
   if (listed) {
+    if (peers.empty()) {
+      shape.at = static_cast<std::uint32_t>(shapes_with_lines_.size());
+      shapes_with_lines_.push_back(line.shape);
+    }
     line.at_in_shape = static_cast<std::uint32_t>(peers.size());
     peers.push_back(id);
     return;
@@ -214,6 +222,10 @@ void World::list_by_shape(LineId id, bool listed) {
   lines_[peers.back().index()].at_in_shape = line.at_in_shape;
   peers[line.at_in_shape] = peers.back();
   peers.pop_back();
+  if (!peers.empty()) return;
+  shape_lines_[shapes_with_lines_.back().index()].at = shape.at;
+  shapes_with_lines_[shape.at] = shapes_with_lines_.back();
+  shapes_with_lines_.pop_back();
 }
 
 const std::map<int, Backlog>& World::backlog(QueueId queue) const {
@@ -288,9 +300,20 @@ const std::vector<Stay>& World::stays_in(ClusterId cluster) const {
   return cluster.index() < stays_.size() ? stays_[cluster.index()] : none;
 }
 
+const std::vector<Stake>& World::stakes_in(ClusterId cluster) const {
+  static const std::vector<Stake> none;
+  return cluster.index() < stakes_.size() ? stakes_[cluster.index()] : none;
+}
+
+void World::set_stake(const Job& job) {
+  stakes_[job.active->cluster.index()][job.active->at_in_cluster] =
+      stake_of(job, shapes[job.shape].gang);
+}
+
 void World::attempt_changed(JobSlot slot) {
   const Job& job = jobs_[slot.index()];
   stays_[job.active->cluster.index()][job.active->at_in_cluster] = stay_of(job);
+  set_stake(job);
   if (job.active->stopping) settle_guarantee(slot);
 }
 
@@ -309,6 +332,7 @@ void World::hold(JobSlot slot, Active active, Time at, Duration half_life) {
   if (active_.size() <= active.cluster.index()) {
     active_.resize(active.cluster.index() + 1);
     stays_.resize(active_.size());
+    stakes_.resize(active_.size());
   }
   auto& peers = active_[active.cluster.index()];
   active.at_in_cluster = static_cast<std::uint32_t>(peers.size());
@@ -320,6 +344,7 @@ void World::hold(JobSlot slot, Active active, Time at, Duration half_life) {
   busy.ends += Outlook::Wide(active.gpu_milli) * active.expected_end.ms;
   job.active = std::make_unique<Active>(std::move(active));
   stays_[job.active->cluster.index()].push_back(stay_of(job));
+  stakes_[job.active->cluster.index()].push_back(stake_of(job, shapes[job.shape].gang));
   if (!job.active->stopping) count_running(slot, +1);
   settle_guarantee(slot);
 }
@@ -352,17 +377,22 @@ void World::count_running(JobSlot slot, int change) {
   if (by_type.size() < fleet.type_count()) by_type.resize(fleet.type_count());
   if (change > 0) {
     active.counted.clear();
+    active.counted_types = 0;
     active.counted.reserve(active.pods.size());
   }
   for (std::size_t i = 0; i < active.pods.size(); ++i) {
     const PodOn& pod = active.pods[i];
-    if (change > 0) active.counted.push_back(fleet.type_of(pod.node));
+    if (change > 0) {
+      active.counted.push_back(fleet.type_of(pod.node));
+      active.counted_types |= type_bit(active.counted.back());
+    }
     auto& by_class = by_type[active.counted[i].index()];
     Evictable& held = by_class[priority];
     held.pods += change;
     held.gpu_milli += change * std::int64_t{pod.each} * __builtin_popcount(pod.devices);
     if (held.pods == 0) by_class.erase(priority);
   }
+  set_stake(job);
 }
 
 Evictable World::evictable_below(ClusterId cluster, TypeId type, int priority) const {
@@ -422,13 +452,16 @@ Active World::release(JobSlot slot, Time at, const Policy& policy) {
     quota.charge(extra, active.charges, -1, at, policy.half_life);
   auto& peers = active_[active.cluster.index()];
   auto& stays = stays_[active.cluster.index()];
+  auto& stakes = stakes_[active.cluster.index()];
   if (peers.back() != slot) {
     peers[active.at_in_cluster] = peers.back();
     stays[active.at_in_cluster] = stays.back();
+    stakes[active.at_in_cluster] = stakes.back();
     jobs_[peers.back().index()].active->at_in_cluster = active.at_in_cluster;
   }
   peers.pop_back();
   stays.pop_back();
+  stakes.pop_back();
   return active;
 }
 
@@ -486,9 +519,9 @@ void World::charge_reservation(const Reservation& reservation, int sign) {
   if (!reservation.preempting) return;
   const Job& job = jobs_[reservation.job.index()];
   if (shapes[job.shape].keeps_away) fleet.count_promised(sign);
-  quota.charge(job.queue, reservation.charges, sign, Time{0}, Duration{0});
+  quota.charge_for_now(job.queue, reservation.charges, sign);
   for (const QueueId extra : job.extra_queues) {
-    quota.charge(extra, reservation.charges, sign, Time{0}, Duration{0});
+    quota.charge_for_now(extra, reservation.charges, sign);
   }
 }
 
@@ -537,9 +570,9 @@ ResourceId World::resource_of(TypeId type) {
   return known;
 }
 
-Charges World::charges(const Shape& shape, const std::vector<int>& counts,
-                       std::span<const TypeId> types, const Policy& policy) {
-  Charges charges;
+/// Of one set, on GPUs of one type.
+void World::add_pods(Charges& charges, const PodShapeRec& pod, int count, TypeId type,
+                     std::int64_t gpu_milli, const Policy& policy) {
   const auto add = [&](ResourceId r, std::int64_t amount) {
     if (amount == 0) return;
     for (Charge& c : charges) {
@@ -550,21 +583,52 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
     }
     charges.push_back({r, amount});
   };
+  add(resource_cpu, pod.cpu * count);
+  add(resource_memory, pod.memory * count);
+  if (gpu_milli > 0) {
+    const auto weight = policy.gpu_weight_milli.find(fleet.type_name(type));
+    const bool weighs =
+        weight != policy.gpu_weight_milli.end() && policy.rules.has(Rule::GpuWeight);
+    add(resource_gpu, gpu_milli * (weighs ? weight->second : 1000) / 1000);
+    add(resource_of(type), gpu_milli);
+  }
+  for (const auto& [name, amount] : pod.spec.requests.extended)
+    add(quota.resource(name), amount * count);
+}
+
+Charges World::charges(const Shape& shape, const std::vector<int>& counts,
+                       std::span<const TypeId> types, const Policy& policy) {
+  Charges charges;
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const PodShapeRec& pod = shapes.pod(shape.sets[i].pod);
-    add(resource_cpu, pod.cpu * counts[i]);
-    add(resource_memory, pod.memory * counts[i]);
-    if (pod.gpus > 0) {
-      const std::int64_t each = share_of_device(pod, fleet.gpu_memory_of(types[i]));
-      const std::int64_t milli = each * pod.gpus * counts[i];
-      const auto weight = policy.gpu_weight_milli.find(fleet.type_name(types[i]));
-      const bool weighs =
-          weight != policy.gpu_weight_milli.end() && policy.rules.has(Rule::GpuWeight);
-      add(resource_gpu, milli * (weighs ? weight->second : 1000) / 1000);
-      add(resource_of(types[i]), milli);
-    }
-    for (const auto& [name, amount] : pod.spec.requests.extended)
-      add(quota.resource(name), amount * counts[i]);
+    const std::int64_t each =
+        pod.gpus == 0 ? 0 : share_of_device(pod, fleet.gpu_memory_of(types[i]));
+    add_pods(charges, pod, counts[i], types[i], each * pod.gpus * counts[i], policy);
+  }
+  return charges;
+}
+
+Charges World::charges(const Shape& shape, std::span<const model::PodPlace> places,
+                       const Policy& policy) {
+  struct Held {
+    std::uint32_t set;
+    TypeId type;
+    int pods = 0;
+    std::int64_t gpu_milli = 0;
+  };
+  std::vector<Held> all;
+  for (const model::PodPlace& place : places) {
+    const TypeId type = fleet.type_id(place.gpu_type);
+    auto held = std::find_if(all.begin(), all.end(),
+                             [&](const Held& h) { return h.set == place.set && h.type == type; });
+    if (held == all.end()) held = all.insert(held, {place.set, type});
+    ++held->pods;
+    held->gpu_milli += std::int64_t{place.each} * __builtin_popcount(place.devices);
+  }
+  Charges charges;
+  for (const Held& held : all) {
+    add_pods(charges, shapes.pod(shape.sets[held.set].pod), held.pods, held.type, held.gpu_milli,
+             policy);
   }
   return charges;
 }

@@ -37,6 +37,7 @@ struct Changes {
   bool everything = true;
   bool released = false;         // reserved nodes were given back, or foreign pods have gone
   bool node_types = false;       // nodes with jobs on them turned out to have other GPUs
+  bool renumbered = false;       // shapes, pod shapes and lines: nothing kept by number is right
   std::vector<JobSlot> started;  // placed: whoever may evict has a new possible victim
   std::vector<LineId> again;     // to be tried whatever the last plan said
   std::vector<LineId> lines;     // got a job, a new first job, or became eligible
@@ -86,6 +87,9 @@ class World {
   Guarantees guarantees;
   Changes changes;
   std::uint64_t version = 0;  // counts applied events
+  /// So many shapes without jobs are kept, and as many as there are with jobs: what comes again is
+  /// found, and to drop them costs little beside what made them. Tests keep fewer.
+  std::size_t idle_shapes_most = 1024;
 
   // ---- jobs
   JobSlot find_job(const std::string& id) const;
@@ -108,8 +112,11 @@ class World {
   bool ranks_before(const LineRank& a, const LineRank& b) const;
   const std::vector<JobSlot>& active_in(ClusterId cluster) const;
   const std::vector<Stay>& stays_in(ClusterId cluster) const;  // of the same jobs, in that order
+  const std::vector<Stake>& stakes_in(ClusterId cluster) const;
   /// Lines of a shape that have jobs, in no order.
   const std::vector<LineId>& lines_of_shape(ShapeId shape) const;
+  /// Those that have such lines, in no order: of all there ever were they may be few.
+  const std::vector<ShapeId>& shapes_with_lines() const { return shapes_with_lines_; }
   std::size_t waiting() const { return waiting_; }  // standing in lines
   /// Those, and who does not stand in one yet: on hold, waiting for others or for a time.
   std::size_t unplaced() const;
@@ -159,6 +166,7 @@ class World {
   bool bind(JobSlot slot, const std::vector<model::PodPlace>& places, Time at,
             const Policy& policy);
   void attempt_changed(JobSlot slot);  // it has started, or is being stopped
+  void set_stake(const Job& job);      // it has saved its work
   /// Whether, where or as what the job counts in a guarantee may have changed.
   void settle_guarantee(JobSlot slot);
   TextId text_id(const std::string& text);
@@ -190,8 +198,13 @@ class World {
   void recount_running();
   /// Fleet totals by quota resource, GPU types weighted.
   Capacity capacity(const Policy& policy);
-  /// What a gang charges: `types` is the GPU type of each set, `counts` the pods of each set.
+  /// What a gang will charge: `types` is the GPU type of each set, `counts` the pods of each set. A
+  /// share asked for by memory is one of the largest device of that type.
   Charges charges(const Shape& shape, const std::vector<int>& counts, std::span<const TypeId> types,
+                  const Policy& policy);
+  /// What it charges in these places, whatever is seen of their nodes: the books alone decide. Pods
+  /// of one set may be on GPUs of several types.
+  Charges charges(const Shape& shape, std::span<const model::PodPlace> places,
                   const Policy& policy);
 
   /// Of everything that is folded, independent of table order; equal worlds have equal hashes.
@@ -210,10 +223,13 @@ class World {
   void count_quartile(HistoryId id);
   void drop_text(TextId id);
   bool is_referred_to(JobSlot slot) const;
+  void drop_idle_shapes();
+  void rename_shapes(const Shapes::Renumbered& now);
+  void rename_lines(const std::vector<LineId>& now);
   LineId line_for(const Job& job);
   ResourceId resource_of(TypeId type);
-  Charges charges_of(const Job& job, const std::vector<model::PodPlace>& places,
-                     const Policy& policy);
+  void add_pods(Charges& charges, const PodShapeRec& pod, int count, TypeId type,
+                std::int64_t gpu_milli, const Policy& policy);
   void recharge(JobSlot slot, Charges charges, Time at, Duration half_life);
   void charge_reservation(const Reservation& reservation, int sign);
   void count_backlog(const Job& job, int change);
@@ -228,9 +244,15 @@ class World {
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<SortedChunks<LineRank>> queue_lines_;
   std::vector<int> top_priorities_;  // by queue, as far as lines exist
-  std::vector<std::vector<LineId>> shape_lines_;
+  struct ShapeLines {
+    std::vector<LineId> lines;
+    std::uint32_t at = 0;  // index in shapes_with_lines_, while there are lines
+  };
+  std::vector<ShapeLines> shape_lines_;
+  std::vector<ShapeId> shapes_with_lines_;
   std::vector<std::vector<JobSlot>> active_;
   std::vector<std::vector<Stay>> stays_;
+  std::vector<std::vector<Stake>> stakes_;
   std::vector<Pool> pools_;
   std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only
   std::map<std::string, std::vector<std::string>> fleet_pools_;

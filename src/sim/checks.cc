@@ -40,6 +40,19 @@ std::string rows_broken(const sched::World& world, const ports::Store& store) {
 
 }  // namespace
 
+std::map<std::string, std::int64_t> uses(const sched::World& world) {
+  std::map<std::string, std::int64_t> all;
+  for (std::uint32_t q = 0; q < world.quota.size(); ++q) {
+    const sched::QueueNode& queue = world.quota[sched::QueueId{q}];
+    for (std::uint16_t r = 0; r < queue.use.size(); ++r) {
+      if (queue.use[r] == 0) continue;
+      const std::string& resource = world.quota.resource_name(sched::ResourceId{r});
+      all[fmt::format("{} of queue {}/{}", resource, queue.tree, queue.name)] = queue.use[r];
+    }
+  }
+  return all;
+}
+
 std::string check_step(const control::Loop& loop, const Record& record, std::size_t accepted) {
   if (!record.violation().empty()) return record.violation();
   const sched::World& world = loop.world();
@@ -52,6 +65,27 @@ std::string check_step(const control::Loop& loop, const Record& record, std::siz
   if (anew.text() != loop.outbox().text())
     return fmt::format("outbox is not what the world says\nkept:\n{}derived:\n{}",
                        loop.outbox().text(), anew.text());
+  return {};
+}
+
+std::string check_books(const control::Loop& loop, const ports::Store& store) {
+  const auto recovered = control::recover(store, loop.policy());
+  if (!recovered) return recovered.error().message;
+  const sched::World& live = loop.world();
+  if (recovered->world.books_hash() != live.books_hash())
+    return fmt::format("the journal folds to the books {:016x}, the live ones are {:016x}",
+                       recovered->world.books_hash(), live.books_hash());
+  const std::map<std::string, std::int64_t> now = uses(live);
+  const std::map<std::string, std::int64_t> then = uses(recovered->world);
+  for (const auto* all : {&now, &then}) {
+    for (const auto& [what, amount] : *all) {
+      const auto at = [&](const auto& some) {
+        return some.contains(what) ? some.at(what) : std::int64_t{0};
+      };
+      if (at(now) != at(then))
+        return fmt::format("{} is {}, after a restart it would be {}", what, at(now), at(then));
+    }
+  }
   return {};
 }
 

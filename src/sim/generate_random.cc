@@ -100,7 +100,11 @@ model::PodSet random_pods(Prng& prng) {
   if (roll < 2) {  // a share of a GPU
     model::PodSet set = gpu_pods(1, 1);
     set.pod.requests.cpu = {2'000};
-    set.pod.gpu.each = {prng.between(1, 9) * 100};
+    if (prng.chance(40)) {
+      set.pod.gpu.memory_each = {prng.between(1, 9) * 8 * gib};
+    } else {
+      set.pod.gpu.each = {prng.between(1, 9) * 100};
+    }
     return set;
   }
   if (roll < 3) {  // no GPU

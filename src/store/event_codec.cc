@@ -43,6 +43,7 @@ void fields(A& a, Stopped& e) {
 template <typename A>
 void fields(A& a, Reserved& e) {
   a(e.job, e.cluster, e.start, e.preempting, e.nodes);
+  if (a.version >= 2) a(e.charges);
 }
 template <typename A>
 void fields(A& a, GivenUp& e) {
@@ -139,7 +140,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, ClusterLeft>) return {12, 1, "ClusterLeft"};
   if constexpr (std::same_as<E, Placed>) return {13, 1, "Placed"};
   if constexpr (std::same_as<E, Stopped>) return {14, 1, "Stopped"};
-  if constexpr (std::same_as<E, Reserved>) return {15, 1, "Reserved"};
+  if constexpr (std::same_as<E, Reserved>) return {15, 2, "Reserved"};
   if constexpr (std::same_as<E, ReservationDropped>) return {16, 1, "ReservationDropped"};
   if constexpr (std::same_as<E, GivenUp>) return {17, 1, "GivenUp"};
   if constexpr (std::same_as<E, Started>) return {18, 1, "Started"};

@@ -20,7 +20,8 @@ constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First, 2
                               {"tests/store/journal_v3.golden", Fields::Third, 28},
                               {"tests/store/journal_v4.golden", Fields::Fourth, 30},
                               {"tests/store/journal_v5.golden", Fields::Fifth, 30},
-                              {"tests/store/journal_v6.golden", Fields::Sixth, 31}};
+                              {"tests/store/journal_v6.golden", Fields::Sixth, 31},
+                              {"tests/store/journal_v7.golden", Fields::Seventh, 31}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;

@@ -280,7 +280,9 @@ model::EventBody EventMaker::decided(std::size_t which) {
                             one_in(2) ? "" : job()};
     case 2: {
       const std::string where = cluster();
-      return model::Reserved{id, where, time(), one_in(2), {node(), node()}};
+      std::map<std::string, std::int64_t> charges;
+      if (one_in(2)) charges[one_in(8) ? "" : "gpu"] = amount();
+      return model::Reserved{id, where, time(), one_in(2), {node(), node()}, std::move(charges)};
     }
     case 3:
       return model::ReservationDropped{id};

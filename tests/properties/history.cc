@@ -233,6 +233,8 @@ class Writer {
     line += " " + std::string(pick({"away:rack=app:web", "near:rack=app:web", "near:rack=app:db",
                                     "spread:rack=1:app:web", "spread:rack=2:app:db",
                                     "away:kubernetes.io/hostname=app:web",
+                                    "near:rack=app:web near:kubernetes.io/hostname=app:web",
+                                    "near:rack=app:web near:rack=app:db",
                                     "away:kubernetes.io/hostname=app:db"}));
     if (chance(20)) line += " spread:kubernetes.io/hostname=1:app:web:soft";
     if (chance(30)) line += fmt::format(" ports={}", pick({"80", "80/UDP", "80,81"}));

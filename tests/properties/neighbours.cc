@@ -73,21 +73,24 @@ std::string wrong_distance(const Standing& pod, const Standing& other) {
 }
 
 std::string wrong_nearness(const std::vector<Standing>& all, const Standing& pod) {
+  const auto matches_all = [&](const model::Labels& labels) {
+    return std::all_of(pod.shape->pod_affinity.begin(), pod.shape->pod_affinity.end(),
+                       [&](const auto& term) { return model::matches(term.selector, labels); });
+  };
+  const auto is_other = [&](const Standing& other) {
+    return &other != &pod && matches_all(*other.labels);
+  };
+  // The first of a group may stand anywhere; which pod of a gang was first is not known here.
+  const bool may_be_first =
+      matches_all(*pod.labels) && std::none_of(all.begin(), all.end(), [&](const Standing& other) {
+        return is_other(other) && (other.shape == nullptr || other.job != pod.job);
+      });
   for (const auto& term : pod.shape->pod_affinity) {
     if (domain(*pod.node, term.topology_key).empty())
       return fmt::format("node {} has no {}", pod.node->name, term.topology_key);
-    const auto is_other = [&](const Standing& other) {
-      return &other != &pod && model::matches(term.selector, *other.labels);
-    };
     const bool has_one = std::any_of(all.begin(), all.end(), [&](const Standing& other) {
       return is_other(other) && same_domain(pod, other, term.topology_key);
     });
-    // The first of a group may stand anywhere; which pod of a gang was first is not known here.
-    const bool may_be_first =
-        model::matches(term.selector, *pod.labels) &&
-        std::none_of(all.begin(), all.end(), [&](const Standing& other) {
-          return is_other(other) && (other.shape == nullptr || other.job != pod.job);
-        });
     if (!has_one && !may_be_first)
       return fmt::format("node {} has no pod to be near to in its {}", pod.node->name,
                          term.topology_key);
@@ -132,8 +135,7 @@ std::string wrong_spread(const World& world, const model::Placed& placed,
     std::map<std::string, int> counts;
     for (const sched::NodeId id : world.fleet.cluster(cluster).nodes) {
       const sched::Node& node = world.fleet.node(id);
-      if (node.seen && node.spec.ready && !node.spec.cordoned &&
-          is_asked_for(*pod.shape, pool, node.spec))
+      if (node.seen && is_asked_for(*pod.shape, pool, node.spec))
         counts.try_emplace(domain(node.spec, spread.topology_key), 0);
     }
     for (const Standing& other : all) {

@@ -124,6 +124,14 @@ std::int64_t held_by(const World& world, sched::QueueId id, std::size_t r) {
   return std::max(below, limit.guaranteed - limit.lend - q.use[r]);
 }
 
+/// To the queue itself or, if that is more, to those below it together.
+std::int64_t promised_to(const World& world, sched::QueueId id, std::size_t r) {
+  const sched::QueueNode& q = world.quota[id];
+  std::int64_t below = 0;
+  for (const sched::QueueId child : q.children) below += promised_to(world, child, r);
+  return r < q.limits.size() ? std::max(below, q.limits[r].guaranteed) : below;
+}
+
 /// What is beyond the guarantees on the way up is borrowed: within the borrow limits, and never
 /// what others do not lend.
 std::string over_borrowed(const World& world, const sched::Capacity& capacity, sched::QueueId queue,
@@ -136,8 +144,7 @@ std::string over_borrowed(const World& world, const sched::Capacity& capacity, s
     std::int64_t held = 0;
     for (const sched::QueueId child : q.children) held += held_by(world, child, r);
     if (limit.guaranteed != sched::unset && use + held <= limit.guaranteed) return "";
-    const std::int64_t own = limit.guaranteed == sched::unset ? 0 : limit.guaranteed;
-    if (limit.borrow != sched::unset && use > own + limit.borrow)
+    if (limit.borrow != sched::unset && use > promised_to(world, id, r) + limit.borrow)
       return fmt::format("queue {} borrows too much {}", q.name,
                          world.quota.resource_name(charge.resource));
     const std::int64_t total = r < capacity.size() ? capacity[r] : 0;

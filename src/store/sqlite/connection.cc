@@ -12,7 +12,7 @@ namespace {
 constexpr int busy_ms = 10'000;
 constexpr std::string_view settings =
     "pragma journal_mode=wal; pragma synchronous=full; pragma wal_autocheckpoint=4000;"
-    "pragma cache_size=-32000; pragma temp_store=memory";
+    "pragma cache_size=-8000; pragma temp_store=memory";
 
 /// SQLite numbers `$1` by appearance and `?1` by its number.
 std::string with_question_marks(std::string_view sql) {

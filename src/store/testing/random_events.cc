@@ -182,8 +182,20 @@ struct LaterParts {
   }
 };
 
-/// Those that came with the sixth golden journal.
-struct NewestParts {
+/// Those that came with the seventh golden journal.
+struct SeventhParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.preempting; }) {
+      return std::tie(e.charges);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
+/// Those that came with the sixth.
+struct SixthParts {
   template <typename E>
   static auto of(E& e) {
     if constexpr (requires { e.seq; }) {
@@ -233,7 +245,7 @@ struct ThirdParts {
 template <typename E>
 auto all_parts_of(E& e) {
   return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), FourthParts::of(e),
-                        FifthParts::of(e), NewestParts::of(e));
+                        FifthParts::of(e), SixthParts::of(e), SeventhParts::of(e));
 }
 
 bool equal(const JobSpec& a, const JobSpec& b) {
@@ -285,7 +297,8 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
         if (fields >= Fields::Third) std::apply(fill, ThirdParts::of(body));
         if (fields >= Fields::Fourth) std::apply(fill, FourthParts::of(body));
         if (fields >= Fields::Fifth) std::apply(fill, FifthParts::of(body));
-        if (fields >= Fields::Sixth) std::apply(fill, NewestParts::of(body));
+        if (fields >= Fields::Sixth) std::apply(fill, SixthParts::of(body));
+        if (fields >= Fields::Seventh) std::apply(fill, SeventhParts::of(body));
       },
       event.body);
   return event;

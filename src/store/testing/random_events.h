@@ -11,8 +11,8 @@ namespace muster::store {
 
 constexpr std::size_t event_kinds = std::variant_size_v<model::AnyEvent>;
 
-/// What events had when the golden journal of that version was written. Sixth is all of today.
-enum class Fields { First, Second, Third, Fourth, Fifth, Sixth, All = Sixth };
+/// What events had when the golden journal of that version was written. Seventh is all of today.
+enum class Fields { First, Second, Third, Fourth, Fifth, Sixth, Seventh, All = Seventh };
 
 /// `kind`: index in model::EventBody.
 model::Event random_event(Prng& prng, std::size_t kind, Fields fields = Fields::All);
