@@ -102,6 +102,10 @@ struct Fields<ClusterSource> {
             "other namespaces that pools and jobs may name; '*': all there are", name_or_star());
     v.field("image", &ClusterSource::image, "container image that commands run in");
     v.field("node_binding", &ClusterSource::node_binding, "how pods keep to planned nodes");
+    v.field(
+        "ready_within", &ClusterSource::ready_within,
+        "a gang whose pods are not all ready so long after they were made is taken back; 10m if "
+        "not given");
     v.field("pod", &ClusterSource::pod, "what pods have unless pool or job say otherwise");
   }
 };

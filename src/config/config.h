@@ -141,6 +141,7 @@ struct ClusterSource {
   std::vector<std::string> namespaces;
   std::optional<std::string> image;
   std::optional<NodeBinding> node_binding;
+  std::optional<Duration> ready_within;
   std::optional<PodDefaults> pod;
   friend bool operator==(const ClusterSource&, const ClusterSource&) = default;
 };

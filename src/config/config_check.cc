@@ -137,6 +137,12 @@ void check_kubeconfig(const Cluster& cluster, const std::string& path, Checks& c
   if (!access) checks.error(path + ".kubeconfig_inline", access.error().message);
 }
 
+void check_ready_within(const std::optional<Duration>& given, const std::string& path,
+                        Checks& checks) {
+  checks.require(!given || given->ms >= 1000, path + ".ready_within",
+                 "is less than 1s, in which no pod gets ready");
+}
+
 void check_type(const Cluster& cluster, const std::string& path, Checks& checks) {
   const auto only = [&](bool given, std::string_view key, ClusterType type, std::string_view word) {
     if (given && cluster.type != type)
@@ -165,8 +171,7 @@ void check_type(const Cluster& cluster, const std::string& path, Checks& checks)
   only(!cluster.namespaces.empty(), "namespaces", ClusterType::Kubernetes, "kubernetes");
   only(cluster.node_binding.has_value(), "node_binding", ClusterType::Kubernetes, "kubernetes");
   only(cluster.ready_within.has_value(), "ready_within", ClusterType::Kubernetes, "kubernetes");
-  checks.require(!cluster.ready_within || cluster.ready_within->ms >= 1000, path + ".ready_within",
-                 "is less than 1s, in which no pod gets ready");
+  check_ready_within(cluster.ready_within, path, checks);
   only(cluster.pod.has_value(), "pod", ClusterType::Kubernetes, "kubernetes");
   if (cluster.pod) check_pod(*cluster.pod, path + ".pod", checks);
   checks.require(!cluster.image || !cluster.pod || cluster.pod->image.empty(), path + ".pod.image",
@@ -255,6 +260,7 @@ void check_sources(const Config& config, const Names& clusters, Checks& checks) 
       checks.known(clusters, source.secrets->cluster, at + ".secrets.cluster", "cluster");
     if (source.profiles)
       checks.known(clusters, source.profiles->cluster, at + ".profiles.cluster", "cluster");
+    check_ready_within(source.ready_within, at, checks);
     if (source.pod) check_pod(*source.pod, at + ".pod", checks);
     checks.require(!source.image || !source.pod || source.pod->image.empty(), at + ".pod.image",
                    "is given as the source's image too; drop one of them");

@@ -105,7 +105,8 @@ struct Fields<Queue> {
             between(-1'000'000, 1'000'000'000));
     v.field("guaranteed", &Queue::guaranteed, "promised amounts, as {gpu: 8, gpu.A100: 4}");
     v.field("maximum", &Queue::maximum, "never more than this");
-    v.field("borrow", &Queue::borrow, "at most this much above guaranteed");
+    v.field("borrow", &Queue::borrow,
+            "at most this much above guaranteed, to it or to the queues below it");
     v.field("lend", &Queue::lend, "at most this much of guaranteed to others; all if not given");
     v.field("queues", &Queue::queues, "queues below this one");
   }

@@ -425,6 +425,8 @@ TEST(Config, ASourceOfClustersIsOfOneKind) {
   EXPECT_TRUE(is_fine("directory: /etc/clusters, namespace: muster, image: i"));
   EXPECT_TRUE(is_fine("secrets: {cluster: hub, namespace: n}"));
   EXPECT_TRUE(is_fine("profiles: {cluster: hub, namespace: n, providers: f}"));
+  EXPECT_TRUE(is_fine("directory: d, ready_within: 30m"));
+  EXPECT_FALSE(is_fine("directory: d, ready_within: 0s"));
   EXPECT_FALSE(is_fine("namespace: n"));
   EXPECT_FALSE(is_fine("directory: d, secrets: {cluster: hub, namespace: n}"));
   EXPECT_FALSE(is_fine("secrets: {cluster: nobody, namespace: n}"));

@@ -60,6 +60,7 @@ struct UserEntry {
   PemSource key = {};
   std::optional<ExecPlugin> exec = {};
   Impersonation impersonate = {};
+  std::string problem = {};  // why it cannot be used; "": it can
 };
 
 struct Access {

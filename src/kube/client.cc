@@ -121,7 +121,7 @@ class Client::Core {
   /// Takes its turn: only so many requests are under way.
   void begin(const StatePtr& state) {
     if (state->done && !take_slot(state)) return;
-    if (state->on_bytes) listen_to(state);
+    if (state->on_bytes || state->socket) listen_to(state);
     attempt(state);
   }
 
@@ -357,23 +357,24 @@ class Client::Core {
     const auto question = std::make_shared<State>();
     question->request = {.path = "/version", .timeout = options_.pulse.timeout, .may_retry = false};
     question->done = [this](const Reply<json::value>& reply) {
-      if (!reply && unheard_for() >= options_.pulse.lost) cut_streams(reply.error());
+      if (!reply) cut_streams(reply.error());
       listen_after({options_.pulse.quiet.ms / 5});  // it waits longer if anything was heard
     };
     attempt(question);  // it does not wait in line: those there may wait for the same server
   }
 
+  /// Those for which it has been quiet too long.
   void cut_streams(ApiError error) {
-    error.message =
-        fmt::format("nothing was heard for {} s: {}", unheard_for().ms / 1000, error.message);
-    std::vector<std::weak_ptr<State>> streams;
+    const Duration unheard = unheard_for();
+    error.message = fmt::format("nothing was heard for {} s: {}", unheard.ms / 1000, error.message);
+    std::vector<StatePtr> streams;
     {
       const std::lock_guard lock(mutex_);
-      streams.swap(streams_);
+      for (const auto& one : streams_) streams.push_back(one.lock());
     }
-    for (const auto& one : streams) {
-      const StatePtr stream = one.lock();
-      if (!stream) continue;
+    for (const StatePtr& stream : streams) {
+      const PulseOptions& pulse = options_.pulse;
+      if (!stream || unheard < (stream->socket ? pulse.lost_socket : pulse.lost)) continue;
       const std::lock_guard lock(stream->mutex);
       stream->cut = error;
       stream->http.cancel();
@@ -384,10 +385,12 @@ class Client::Core {
   void open(const StatePtr& state, net::ClientRequest request) {
     const auto socket = std::make_shared<net::WebSocket>();
     net::WebSocketCallbacks callbacks;
-    callbacks.on_open = [state, socket](const std::string& protocol) {
+    callbacks.on_open = [this, state, socket](const std::string& protocol) {
+      heard();
       if (state->socket->on_open) state->socket->on_open(*socket, protocol);
     };
-    callbacks.on_message = [state](std::string_view message, bool) {
+    callbacks.on_message = [this, state](std::string_view message, bool) {
+      heard();
       if (state->socket->on_message) state->socket->on_message(message);
     };
     callbacks.on_drained = [state] {
@@ -403,7 +406,7 @@ class Client::Core {
                                         std::move(callbacks));
     *socket = opened.socket;
     state->http = opened.call;
-    if (state->is_cancelled) state->http.cancel();
+    if (state->is_cancelled || state->cut) state->http.cancel();
   }
 
   void closed(const StatePtr& state, const Result<net::WebSocketClose>& how,
@@ -412,7 +415,9 @@ class Client::Core {
       if (state->socket->on_close) state->socket->on_close(*how);
       return;
     }
+    if (auto cut = state->cut_now()) return finish(state, std::move(*cut));
     if (refusal.status == 0) return finish(state, no_answer(how.error()));
+    heard();
     ApiError error = api_error_of(refusal.status, refusal.headers, refusal.body.view());
     if (may_renew(state, error)) return attempt(state);
     finish(state, std::move(error));

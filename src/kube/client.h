@@ -11,8 +11,8 @@
 // nobody else can know whether it was done.
 //
 // Silence: a watch may be quiet for minutes, and a server that hangs, or a network that swallows
-// everything, is as quiet. While there are streams, a client that has heard nothing for some
-// seconds asks for the server's version; without any answer the streams end as failed.
+// everything, is as quiet. While there are streams or sockets, a client that has heard nothing for
+// some seconds asks for the server's version; without any answer the streams end as failed.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -37,6 +37,7 @@ struct PulseOptions {
   Duration quiet = seconds(5);    // without a byte: then it asks
   Duration timeout = seconds(4);  // of one question
   Duration lost = seconds(12);    // streams end when so long nothing was heard, in spite of asking
+  Duration lost_socket = seconds(60);  // and sockets, which nobody can take up again
 };
 
 struct ClientOptions {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kube/files.h"
 #include "net/base64.h"
+#include "net/url.h"
 
 namespace muster::kube {
 
@@ -207,7 +208,9 @@ class Credentials::Core {
     if (!as.uid.empty()) headers.add("Impersonate-Uid", as.uid);
     for (const std::string& group : as.groups) headers.add("Impersonate-Group", group);
     for (const auto& [key, values] : as.extra) {
-      for (const std::string& value : values) headers.add("Impersonate-Extra-" + key, value);
+      // Keys are often paths ("example.com/scopes"), which no name of a header may be.
+      const std::string name = "Impersonate-Extra-" + net::percent_encode(key);
+      for (const std::string& value : values) headers.add(name, value);
     }
   }
 

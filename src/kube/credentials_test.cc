@@ -69,12 +69,15 @@ TEST(Credentials, TokensAndPasswordsBecomeHeaders) {
 
 TEST(Credentials, ImpersonationIsSentWithEveryRequest) {
   Access access;
-  access.user.impersonate = {
-      .user = "jane", .uid = "7", .groups = {"dev", "ops"}, .extra = {{"scopes", {"view"}}}};
+  access.user.impersonate = {.user = "jane",
+                             .uid = "7",
+                             .groups = {"dev", "ops"},
+                             .extra = {{"scopes", {"view"}}, {"example.com/100% sure", {"yes"}}}};
   const auto credential = Fixture(access).get();
   EXPECT_EQ(credential->headers.get("Impersonate-User"), "jane");
   EXPECT_EQ(credential->headers.get("Impersonate-Extra-scopes"), "view");
-  EXPECT_EQ(credential->headers.size(), 5U);
+  EXPECT_EQ(credential->headers.get("Impersonate-Extra-example.com%2F100%25%20sure"), "yes");
+  EXPECT_EQ(credential->headers.size(), 6U);
 }
 
 TEST(Credentials, ATokenFileIsReadAgainAfterAWhileAndAtOnceAfterA401) {

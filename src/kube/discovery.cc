@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -50,7 +51,8 @@ Resource aggregated(const json::value& from, const std::string& group, const std
 /// Asks for one document after the other and puts the answers together.
 class Collector : public std::enable_shared_from_this<Collector> {
  public:
-  Collector(Client& client, DiscoveryDone done) : client_(client), done_(std::move(done)) {}
+  Collector(Client& client, DiscoveryDone done, std::shared_ptr<const ApiResources> before)
+      : client_(client), done_(std::move(done)), before_(std::move(before)) {}
 
   void start() {
     ask("/api", [](Collector& self, Reply<json::value> core) {
@@ -83,10 +85,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   /// An aggregated document says all; the old form names documents to read.
   void add_root(const json::value& root, const std::string& base) {
     if (text_at(root, {"kind"}) == "APIGroupDiscoveryList") {
-      for (Resource& resource : parse_aggregated_discovery(root)) {
-        found_.push_back(std::move(resource));
-      }
-      return;
+      return add(parse_aggregated_discovery(
+          root, [this](const std::string& api_version) { return silent(api_version); }));
     }
     for (const json::value& version : items_at(root, {"versions"})) {
       if (version.is_string()) documents_.push_back(base + "/" + std::string(version.get_string()));
@@ -103,22 +103,39 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   void next_document() {
     if (read_ == documents_.size()) {
-      return done_(std::make_shared<const ApiResources>(std::move(found_)));
+      return done_(std::make_shared<const ApiResources>(std::move(found_), std::move(silent_)));
     }
     ask(documents_[read_++], [](Collector& self, Reply<json::value> list) {
       if (!list && list.error().is_cancelled) return self.done_(list.error());
-      if (list) {
-        for (Resource& resource : parse_resource_list(*list)) {
-          self.found_.push_back(std::move(resource));
-        }
-      }
+      const std::string& path = self.documents_[self.read_ - 1];
+      if (list) self.add(parse_resource_list(*list));
+      // What was removed between the two questions is gone; others only do not answer.
+      if (!list && !list.error().is_not_found())
+        self.add(self.silent(path.substr(path.find('/', 1) + 1)));  // of "/apis/apps/v1"
       self.next_document();
     });
   }
 
+  void add(std::vector<Resource> resources) {
+    found_.insert(found_.end(), std::make_move_iterator(resources.begin()),
+                  std::make_move_iterator(resources.end()));
+  }
+
+  /// Whoever serves it does not answer now: what was there before is taken to be there still.
+  std::vector<Resource> silent(const std::string& api_version) {
+    silent_.push_back(api_version);
+    std::vector<Resource> known;
+    if (!before_) return known;
+    std::copy_if(before_->all().begin(), before_->all().end(), std::back_inserter(known),
+                 [&](const Resource& one) { return one.api_version() == api_version; });
+    return known;
+  }
+
   Client& client_;
   DiscoveryDone done_;
+  const std::shared_ptr<const ApiResources> before_;
   std::vector<Resource> found_;
+  std::vector<std::string> silent_;
   std::vector<std::string> documents_;
   std::size_t read_ = 0;
 };
@@ -141,6 +158,10 @@ const Resource* ApiResources::of_group_kind(std::string_view group, std::string_
   return found == all_.end() ? nullptr : &*found;
 }
 
+bool ApiResources::is_silent(std::string_view api_version) const {
+  return std::find(silent_.begin(), silent_.end(), api_version) != silent_.end();
+}
+
 const Resource* ApiResources::of_name(std::string_view name) const {
   const std::string_view word = name.substr(0, name.find('.'));
   const std::string_view rest =
@@ -154,13 +175,19 @@ const Resource* ApiResources::of_name(std::string_view name) const {
   return found == all_.end() ? nullptr : &*found;
 }
 
-std::vector<Resource> parse_aggregated_discovery(const json::value& group_list) {
+std::vector<Resource> parse_aggregated_discovery(const json::value& group_list,
+                                                 const InsteadOf& instead) {
   std::vector<Resource> found;
   for (const json::value& group : items_at(group_list, {"items"})) {
     const std::string name(name_of(group));
     for (const json::value& version : items_at(group, {"versions"})) {
       const std::string number(text_at(version, {"version"}));
-      for (const json::value& item : items_at(version, {"resources"})) {
+      const json::array& resources = items_at(version, {"resources"});
+      if (instead && resources.empty() && text_at(version, {"freshness"}) == "Stale") {
+        std::vector<Resource> others = instead(to_text(GroupVersion{name, number}));
+        std::move(others.begin(), others.end(), std::back_inserter(found));
+      }
+      for (const json::value& item : resources) {
         Resource resource = aggregated(item, name, number);
         if (!resource.plural.empty() && !resource.kind.empty()) {
           found.push_back(std::move(resource));
@@ -201,8 +228,9 @@ std::vector<Resource> parse_resource_list(const json::value& resource_list) {
   return found;
 }
 
-void discover_later(Client& client, DiscoveryDone done) {
-  std::make_shared<Collector>(client, std::move(done))->start();
+void discover_later(Client& client, DiscoveryDone done,
+                    std::shared_ptr<const ApiResources> before) {
+  std::make_shared<Collector>(client, std::move(done), std::move(before))->start();
 }
 
 // --- the mapper --------------------------------------------------------------------------------
@@ -241,7 +269,8 @@ class RestMapper::Core : public std::enable_shared_from_this<Core> {
   };
 
   void ask() {
-    discover_later(client_, [self = shared_from_this()](const auto& found) { self->take(found); });
+    discover_later(
+        client_, [self = shared_from_this()](const auto& found) { self->take(found); }, known());
   }
 
   void take(const Reply<std::shared_ptr<const ApiResources>>& found) {
@@ -261,9 +290,16 @@ class RestMapper::Core : public std::enable_shared_from_this<Core> {
     const Resource* resource = (*found)->of_kind(question.api_version, question.kind);
     if (resource != nullptr) return question.done(*resource);
     ApiError error;
+    error.kind = question.kind;
+    if ((*found)->is_silent(question.api_version)) {
+      error.code = 503;
+      error.reason = "ServiceUnavailable";
+      error.message = fmt::format("{}, kind {}: whoever serves it in the cluster does not answer",
+                                  question.api_version, question.kind);
+      return question.done(error);
+    }
     error.code = 404;
     error.reason = "NotFound";
-    error.kind = question.kind;
     error.message = fmt::format("{}, kind {}: the cluster does not have it; is its CRD installed?",
                                 question.api_version, question.kind);
     question.done(error);

@@ -19,7 +19,8 @@ namespace muster::kube {
 class ApiResources {
  public:
   /// In the server's order of preference: groups, and versions of a group.
-  explicit ApiResources(std::vector<Resource> all) : all_(std::move(all)) {}
+  explicit ApiResources(std::vector<Resource> all, std::vector<std::string> silent = {})
+      : all_(std::move(all)), silent_(std::move(silent)) {}
 
   const std::vector<Resource>& all() const { return all_; }
   /// By what an object says: "batch/v1", "Job".
@@ -28,20 +29,26 @@ class ApiResources {
   const Resource* of_group_kind(std::string_view group, std::string_view kind) const;
   /// As people write it: "pods", "pod", "po", "Pod", "jobs.batch", "jobs.v1.batch".
   const Resource* of_name(std::string_view name) const;
+  /// Who serves "metrics.k8s.io/v1" did not answer: what is not here of it may be there.
+  bool is_silent(std::string_view api_version) const;
 
  private:
   std::vector<Resource> all_;
+  std::vector<std::string> silent_;
 };
 
 /// Both forms of discovery: the aggregated one (since Kubernetes 1.26) and one document per
-/// version. Pure.
-std::vector<Resource> parse_aggregated_discovery(const boost::json::value& group_list);
+/// version. Pure. `instead` is asked for the resources of a version whose server is down.
+using InsteadOf = std::function<std::vector<Resource>(const std::string& api_version)>;
+std::vector<Resource> parse_aggregated_discovery(const boost::json::value& group_list,
+                                                 const InsteadOf& instead = {});
 std::vector<Resource> parse_resource_list(const boost::json::value& resource_list);
 
 /// Asks the server for all it has. A group whose server does not answer (an aggregated API that is
-/// down) is left out; that is no error.
+/// down) is as it was `before`, or left out; that is no error.
 using DiscoveryDone = std::function<void(Reply<std::shared_ptr<const ApiResources>>)>;
-void discover_later(Client& client, DiscoveryDone done);
+void discover_later(Client& client, DiscoveryDone done,
+                    std::shared_ptr<const ApiResources> before = nullptr);
 
 /// Keeps what was discovered, and looks again when something is asked for that is not in it, as a
 /// CRD may be new; not more often than once in `pause`. Thread-safe.
@@ -51,7 +58,8 @@ class RestMapper {
   explicit RestMapper(Client& client, Duration pause = seconds(2));
 
   using Done = std::function<void(Reply<Resource>)>;
-  /// done comes at once when it is known, else on the I/O thread. Unknown kinds are a 404.
+  /// done comes at once when it is known, else on the I/O thread. Unknown kinds are a 404, those of
+  /// a group whose server is down a 503.
   void find_later(std::string_view api_version, std::string_view kind, Done done);
   /// Waits.
   Reply<Resource> find(std::string_view api_version, std::string_view kind);

@@ -28,6 +28,8 @@ constexpr const char* aggregated_groups = R"({"kind":"APIGroupDiscoveryList","it
     {"version":"v1beta1","resources":[{"resource":"jobs","scope":"Namespaced",
       "responseKind":{"kind":"Job"}}]}]}]})";
 
+constexpr const char* no_groups = R"({"kind":"APIGroupDiscoveryList","items":[]})";
+
 Reply<std::shared_ptr<const ApiResources>> discover(Client& client) {
   std::promise<Reply<std::shared_ptr<const ApiResources>>> promise;
   discover_later(client, [&](auto found) { promise.set_value(std::move(found)); });
@@ -81,7 +83,7 @@ TEST(Discovery, TheOldFormIsReadVersionByVersionAndADeadGroupIsLeftOut) {
 TEST(RestMapper, WhatIsNotKnownIsLookedForOnceMore) {
   ScriptedServer server;
   server.then(200, aggregated_core)
-      .then(200, R"({"kind":"APIGroupDiscoveryList","items":[]})")
+      .then(200, no_groups)
       .then(200, aggregated_core)
       .then(200, aggregated_groups);
   const auto client = make_client(server.access());
@@ -92,6 +94,42 @@ TEST(RestMapper, WhatIsNotKnownIsLookedForOnceMore) {
   const auto job = mapper.find("batch/v1", "Job");
   ASSERT_TRUE(job.ok()) << job.error().message;
   EXPECT_EQ(server.asked().size(), 4U);
+}
+
+TEST(RestMapper, WhatASilentServerServedIsNotForgotten) {
+  constexpr const char* batch_is_down = R"({"kind":"APIGroupDiscoveryList","items":[
+    {"metadata":{"name":"batch"},"versions":[{"version":"v1","freshness":"Stale"}]}]})";
+  ScriptedServer server;
+  server.then(200, aggregated_core).then(200, aggregated_groups);
+  server.then(200, aggregated_core).then(200, batch_is_down);
+  server.then(200, aggregated_core).then(200, no_groups);
+  const auto client = make_client(server.access());
+  RestMapper mapper(*client, milliseconds(1));
+  EXPECT_TRUE(mapper.find("batch/v1", "Job").ok());
+  const auto other = mapper.find("batch/v1", "CronJob");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, 503) << "it may be there: nobody could say";
+  EXPECT_TRUE(mapper.find("batch/v1", "Job").ok()) << "as before";
+  EXPECT_EQ(mapper.find("batch/v1beta1", "Job").error().code, 404) << "that one is gone";
+}
+
+TEST(RestMapper, NorIsItOfTheOldForm) {
+  const auto answer_all = [](ScriptedServer& server, int status, const char* body) {
+    server.then(200, R"({"kind":"APIVersions","versions":[]})")
+        .then(200, R"({"kind":"APIGroupList","groups":[{"name":"apps",
+          "versions":[{"groupVersion":"apps/v1"}],
+          "preferredVersion":{"groupVersion":"apps/v1"}}]})")
+        .then(status, body);
+  };
+  ScriptedServer server;
+  answer_all(server, 200, R"({"groupVersion":"apps/v1","resources":[
+      {"name":"deployments","kind":"Deployment","namespaced":true}]})");
+  answer_all(server, 503, "");
+  const auto client = make_client(server.access(), {.read_attempts_max = 1});
+  RestMapper mapper(*client, milliseconds(1));
+  EXPECT_TRUE(mapper.find("apps/v1", "Deployment").ok());
+  EXPECT_EQ(mapper.find("apps/v1", "DaemonSet").error().code, 503);
+  EXPECT_TRUE(mapper.find("apps/v1", "Deployment").ok());
 }
 
 }  // namespace

@@ -82,10 +82,11 @@ ApiError cut_off(std::string_view what) {
 struct ExecSession::State {
   ExecCallbacks callbacks;
   Outlet outlet;
-  Client::Call call;
   std::mutex mutex;
+  Client::Call call;                  // guarded by mutex until exec_later() returns
   std::string protocol;               // guarded by mutex; "" before it is open
   bool closes_stdin = false;          // guarded by mutex: as soon as it is open
+  bool is_cut = false;                // guarded by mutex: the call is to be cancelled
   std::optional<Reply<int>> verdict;  // of the error channel; of the I/O thread
 
   void take(std::string_view message) {
@@ -140,9 +141,15 @@ ExecSession exec_later(Client& client, const ExecOptions& options, ExecCallbacks
     state->outlet.open(opened);
     const std::lock_guard lock(state->mutex);
     state->protocol = protocol;
-    if (state->closes_stdin && protocol == channel_v5) {
+    if (!state->closes_stdin) return;
+    if (protocol == channel_v5) {
       state->outlet.send(close_message(Channel::Stdin));
+      return;
     }
+    // The command would wait for more input for ever.
+    state->verdict = cut_off("exec: servers before 1.30 cannot be told the end of the input");
+    state->is_cut = true;
+    state->call.cancel();
   };
   socket.on_message = [state](std::string_view message) { state->take(message); };
   socket.on_drained = [state] {
@@ -157,8 +164,11 @@ ExecSession exec_later(Client& client, const ExecOptions& options, ExecCallbacks
     on_exit(cut_off(fmt::format("exec: the connection ended before the command ({} {})", how->code,
                                 how->reason)));
   };
-  state->call = client.open_socket(
+  const Client::Call call = client.open_socket(
       exec_request(options), {std::string(channel_v5), std::string(channel_v4)}, std::move(socket));
+  const std::lock_guard lock(state->mutex);
+  state->call = call;
+  if (state->is_cut) call.cancel();
   return session;
 }
 

@@ -29,7 +29,8 @@ class ExecSession {
  public:
   /// False: it is over. What is written before the connection stands waits for it.
   bool write(std::string_view bytes) const;
-  /// The command reads the end of its input. Servers before 1.30 cannot be told (false).
+  /// The command reads the end of its input. Servers before 1.30 cannot be told (false); when that
+  /// turns out later, as the connection did not stand yet, it ends with an error.
   bool close_stdin() const;
   void resize(int columns, int rows) const;
   /// Cuts it off; on_exit comes with an error that is_cancelled.

@@ -132,6 +132,32 @@ TEST(Exec, AnOlderServerCannotBeToldTheEndOfInput) {
   EXPECT_THAT(exit.take().error().message, HasSubstr("ended before the command"));
 }
 
+TEST(Exec, AnInputThatEndedBeforeTheOlderServerWasKnownEndsTheCommand) {
+  Peer peer;
+  const auto client = make_client(peer.access());
+  Mailbox<Reply<int>> exit;
+  const ExecSession session =
+      exec_later(*client, {.ns = "n", .pod = "p", .command = {"cat"}, .has_stdin = true},
+                 {.on_exit = [&](Reply<int> code) { exit.put(std::move(code)); }});
+  EXPECT_TRUE(session.close_stdin()) << "nobody knows yet";
+  const RawClient raw = peer.accept("v4.channel.k8s.io");
+  EXPECT_THAT(exit.take().error().message, HasSubstr("cannot be told the end of the input"));
+}
+
+TEST(Exec, ACommandOfAServerThatHangsEndsWithTheReason) {
+  Peer peer;
+  const auto client = make_client(peer.access(), {.pulse = {.quiet = milliseconds(20),
+                                                            .timeout = milliseconds(50),
+                                                            .lost = milliseconds(60),
+                                                            .lost_socket = milliseconds(200)}});
+  Mailbox<Reply<int>> exit;
+  exec_later(*client, {.ns = "n", .pod = "p", .command = {"x"}},
+             {.on_exit = [&](Reply<int> code) { exit.put(std::move(code)); }});
+  const RawClient raw = peer.accept("v5.channel.k8s.io");
+  EXPECT_THAT(exit.take().error().message, HasSubstr("nothing was heard for"));
+  EXPECT_GE(client->unheard_for(), milliseconds(200));
+}
+
 TEST(Exec, ARefusalIsTheServersWord) {
   Peer peer;
   const auto client = make_client(peer.access());

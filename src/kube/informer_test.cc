@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
+#include <chrono>
 
 #include "kube/testing/scripted_server.h"
 #include "kube/watch.h"
@@ -40,13 +41,14 @@ const std::string gone_event =
 
 /// An informer of pods that keeps their versions and writes down what it is told.
 struct Watched {
-  explicit Watched(ScriptedServer& server)
+  explicit Watched(ScriptedServer& server, Duration backoff = milliseconds(10))
       : client(make_client(server.access(), {.read_attempts_max = 1})),
         informer(*client,
                  {.resource = resources::pods(),
                   .page = 2,
-                  .backoff_min = milliseconds(10),
-                  .backoff_max = milliseconds(20)},
+                  .backoff_min = backoff,
+                  .backoff_max = {backoff.ms * 2},
+                  .retry_after_max = {backoff.ms * 2}},
                  [](const boost::json::value& object) { return std::string(version_of(object)); },
                  handlers(), {{"version", [](const std::string& version) {
                                  return std::vector<std::string>{version};
@@ -147,6 +149,28 @@ TEST(Informer, A410AsAnAnswerListsAgainToo) {
       .then(hold(open));
   Watched watched(server);
   EXPECT_THAT(watched.hear(4), ElementsAre("+n/a 1", "synced", "n/a 1>2", "synced"));
+  const net::Stream held = open.take();
+}
+
+TEST(Informer, AServerThatForgetsAgainAndAgainIsGivenTime) {
+  ScriptedServer server;
+  Mailbox<net::Stream> open;
+  for (int i = 0; i < 3; ++i) server.then(200, list(5, {})).then_stream(gone_event);
+  server.then(200, list(5, {})).then(hold(open));
+  const auto began = std::chrono::steady_clock::now();
+  Watched watched(server, milliseconds(100));
+  EXPECT_THAT(watched.hear(4), ElementsAre("synced", "synced", "synced", "synced"));
+  const net::Stream held = open.take();
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(75 + 150))
+      << "at once, after 100 ms, after 200 ms; each up to a quarter less";
+}
+
+TEST(Informer, AServerThatWantsToBeLeftAloneForAnHourIsAskedBeforeThat) {
+  ScriptedServer server;
+  Mailbox<net::Stream> open;
+  server.then(429, "", {{"Retry-After", "3600"}}).then(200, list(5, {})).then(hold(open));
+  Watched watched(server);
+  EXPECT_THAT(watched.hear(3), ElementsAre("failed 1: 429", "recovered", "synced"));
   const net::Stream held = open.take();
 }
 

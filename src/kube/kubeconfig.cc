@@ -192,10 +192,20 @@ class Reader {
     return {};
   }
 
+  /// One that cannot be used is in nobody's way until it is: others of the file may be fine.
   UserEntry user(std::string name, const Fields& fields) {
     UserEntry entry;
     entry.name = std::move(name);
     entry.origin = path_;
+    try {
+      read_user(fields, entry);
+    } catch (const Wrong& wrong) {
+      entry.problem = wrong.message;
+    }
+    return entry;
+  }
+
+  void read_user(const Fields& fields, UserEntry& entry) {
     entry.token = fields.text("token");
     entry.token_file = beside(fields.text("tokenFile"));
     entry.username = fields.text("username");
@@ -215,7 +225,6 @@ class Reader {
       fields.fail("auth-provider", "was removed from Kubernetes; use exec with a plugin");
     }
     if (const Fields exec = fields.inner("exec")) entry.exec = plugin(exec);
-    return entry;
   }
 
   ExecPlugin plugin(const Fields& fields) {
@@ -309,6 +318,7 @@ Status check_cluster(const ClusterEntry& cluster) {
 }
 
 Status check_user(const UserEntry& user) {
+  if (!user.problem.empty()) return invalid(user.problem);
   const std::string where = fmt::format("{}: users[{}]", user.origin, user.name);
   if (user.cert.empty() != user.key.empty()) {
     return invalid(fmt::format("{}.{}: is missing; certificate and key come together", where,

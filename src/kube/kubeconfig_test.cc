@@ -201,6 +201,35 @@ TEST(Kubeconfig, ErrorsNameTheFileAndTheField) {
       HasSubstr("users[u].exec.interactiveMode: is missing"));
 }
 
+TEST(Kubeconfig, AUserThatCannotBeUsedIsInNobodyElsesWay) {
+  const Kubeconfig config = parsed(R"(
+clusters: [{name: k, cluster: {server: 'https://h'}}]
+users:
+- {name: good, user: {token: t}}
+- {name: left-over, user: {auth-provider: {name: gcp}}}
+- {name: old, user: {exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}}}
+- name: talks
+  user:
+    exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}
+- {name: broken, user: {client-certificate-data: '!'}}
+contexts:
+- {name: good, context: {cluster: k, user: good}}
+- {name: left-over, context: {cluster: k, user: left-over}}
+- {name: old, context: {cluster: k, user: old}}
+- {name: talks, context: {cluster: k, user: talks}}
+- {name: broken, context: {cluster: k, user: broken}}
+)");
+  EXPECT_TRUE(access_of(config, "good").ok());
+  const auto why = [&](const char* context) {
+    const auto access = access_of(config, context);
+    return access ? "fine" : access.error().message;
+  };
+  EXPECT_THAT(why("left-over"), HasSubstr("users[left-over].auth-provider: was removed"));
+  EXPECT_THAT(why("old"), HasSubstr("users[old].exec.apiVersion"));
+  EXPECT_THAT(why("talks"), HasSubstr("users[talks].exec.interactiveMode: Always"));
+  EXPECT_THAT(why("broken"), HasSubstr("users[broken].client-certificate-data: is not base64"));
+}
+
 TEST(Kubeconfig, InsideAClusterTheServiceAccountIsUsed) {
   Folder folder;
   folder.write("sa/token", "t0ken\n");

@@ -46,7 +46,8 @@ constexpr ProtoField job_spec_fields[] = {value(1, "parallelism", Kind::Integer)
                                           value(2, "completions", Kind::Integer)};
 constexpr ProtoMessage job_spec{job_spec_fields};
 
-constexpr ProtoField job_status_fields[] = {list(1, "conditions", condition)};
+constexpr ProtoField job_status_fields[] = {list(1, "conditions", condition),
+                                            value(5, "succeeded", Kind::Integer)};
 constexpr ProtoMessage job_status{job_status_fields};
 
 constexpr ProtoField job_fields[] = {one(1, "metadata", metadata), one(2, "spec", job_spec),

@@ -65,7 +65,7 @@ constexpr std::string_view job_json = R"({
     "annotations": {"note": "y"}},
   "spec": {"completions": 0, "parallelism": 2},
   "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded",
-    "message": "too often"}]}})";
+    "message": "too often"}], "succeeded": 0}})";
 
 /// That the place of the watch is forgotten; and the same as the body of an answer.
 constexpr std::string_view error_frame =

@@ -163,6 +163,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
         break;
     }
     if (!version.empty()) version_ = version;
+    gone_in_a_row_ = 0;
     show_stats();
     return !is_stopped_;
   }
@@ -173,7 +174,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
     const std::optional<ApiError> told = decoder_->error();
     if (told || !end) {
       const ApiError& error = told ? *told : end.error();
-      if (error.is_gone()) return list();  // its place is forgotten: no failure, only older than
+      if (error.is_gone()) return list_anew();
       const bool may_resume = error.code == 0 || error.code == 429 || error.code >= 500;
       const bool must_list = error.is_from_the_future() || !may_resume;
       return fail(error, must_list ? &Core::list : &Core::watch);
@@ -183,6 +184,13 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
                            events_before_ == stats_.events + stats_.bookmarks;
     if (was_short) return client_.run_after(jittered(options_.backoff_min), guarded(&Core::watch));
     watch();
+  }
+
+  /// Its place is forgotten: no failure, only older than what the server keeps. A server that has
+  /// forgotten at once what it listed just now is given time.
+  void list_anew() {
+    if (gone_in_a_row_++ == 0) return list();
+    client_.run_after(jittered(backoff(gone_in_a_row_ - 1)), guarded(&Core::list));
   }
 
   // --- failing
@@ -199,10 +207,15 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
     ++failures_;
     sink_->failed(error, failures_);
     if (is_stopped_) return;
-    const int doublings = std::min(failures_ - 1, 10);
-    Duration wait{std::min(options_.backoff_min.ms << doublings, options_.backoff_max.ms)};
-    if (error.retry_after && *error.retry_after > wait) wait = *error.retry_after;
+    Duration wait = backoff(failures_);
+    if (error.retry_after)
+      wait = std::max(wait, std::min(*error.retry_after, options_.retry_after_max));
     client_.run_after(jittered(wait), guarded(next));
+  }
+
+  Duration backoff(int in_a_row) const {
+    const int doublings = std::min(in_a_row - 1, 10);
+    return {std::min(options_.backoff_min.ms << doublings, options_.backoff_max.ms)};
   }
 
   /// Between three quarters of it and all, so that many do not come at once.
@@ -223,6 +236,7 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   std::optional<json::value> page_;  // whose objects the sink has not got yet
   bool is_unpaged_ = false;
   int failures_ = 0;
+  int gone_in_a_row_ = 0;  // watches that ended with 410, without an event between
   std::unique_ptr<WatchDecoder> decoder_;
   Clock::time_point watch_began_;
   std::uint64_t events_before_ = 0;

@@ -48,6 +48,7 @@ struct ReflectorOptions {
   Duration idle_timeout = minutes(3);   // servers send a bookmark a minute
   Duration backoff_min = milliseconds(500);
   Duration backoff_max = seconds(30);
+  Duration retry_after_max = seconds(60);  // a server that wants more is asked all the same
 };
 
 struct ReflectorStats {

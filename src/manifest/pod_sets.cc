@@ -62,8 +62,13 @@ class Found {
     if (templates_.empty() || templates_.back().set != set) return;
     PodTemplate& one = templates_.back();
     one.least = std::min(std::max<std::int64_t>(least, 1), one.count);
+    one.lowest = std::min(least, one.count);
     one.replicas_at = std::move(replicas_at);
     one.pods_a_replica = pods_a_replica;
+  }
+  /// Of the set that was added last, if it was.
+  void make_later(const std::string& set) {
+    if (!templates_.empty() && templates_.back().set == set) templates_.back().comes_later = true;
   }
   /// To the pods of the set that was added last, if it was.
   void add_container(const std::string& set, json::value container) {
@@ -79,12 +84,21 @@ class Found {
 
 void add_job_set(const json::value& object, Found& found) {
   const json::array& jobs = items_at(object, {"spec", "replicatedJobs"});
+  std::set<std::string_view> later;  // they depend only on those before them
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const json::value* spec = kube::find(jobs[i], {"template", "spec"});
     if (spec == nullptr) continue;
-    found.add(std::string(text_at(jobs[i], {"name"})),
+    const std::string_view name = text_at(jobs[i], {"name"});
+    found.add(std::string(name),
               bounded(integer_at(jobs[i], {"replicas"}, 1)) * bounded(job_pods(*spec)),
               {"spec", "replicatedJobs", i, "template", "spec", "template"});
+    const json::array& needed = items_at(jobs[i], {"dependsOn"});
+    const bool is_later = std::any_of(needed.begin(), needed.end(), [&](const json::value& one) {
+      return text_at(one, {"status"}) == "Complete" || later.contains(text_at(one, {"name"}));
+    });
+    if (!is_later) continue;
+    later.insert(name);
+    found.make_later(std::string(name));
   }
 }
 

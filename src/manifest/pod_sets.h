@@ -46,6 +46,8 @@ struct PodTemplate {
   std::int64_t least = 0;                // elastic: so many are enough; 0: all of them
   Path replicas_at = {};                 // elastic: to the map whose `replicas` makes them
   std::int64_t pods_a_replica = 1;       // elastic
+  std::int64_t lowest = 0;               // elastic: to so many it may be scaled down, later
+  bool comes_later = false;              // its pods are made when those of others have succeeded
   std::optional<Amounts> requests = {};  // what a pod needs, whatever its containers say
   bool has_template = true;              // false: there is no path, see `covered`
   boost::json::array added = {};         // containers that its controller adds to each pod

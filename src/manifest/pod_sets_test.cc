@@ -250,6 +250,22 @@ TEST(PodSets, OfARayClusterThatScalesItselfMayStartWithTheLeast) {
   EXPECT_EQ(gang_of(ray("minReplicas: 0, maxReplicas: 3")), "mainx1/1 500m 0; 0 covered");
 }
 
+TEST(PodSets, OfAJobSetComeLaterIfTheyDependOnOthersThatHaveToBeComplete) {
+  const auto job = [](const std::string& name, const std::string& needs) {
+    return "{name: " + name + ", template: {spec: {template: POD}}, dependsOn: [" + needs + "]}, ";
+  };
+  const auto list = read_objects(
+      list_of(replaced("{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: "
+                       "n}, spec: {replicatedJobs: [" +
+                       job("load", "") + job("serve", "{name: load, status: Ready}") +
+                       job("train", "{name: load, status: Complete}") +
+                       job("watch", "{name: train, status: Ready}") + "]}}")));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  std::string later;
+  for (const PodTemplate& one : list->templates) later += one.comes_later ? one.set + " " : "";
+  EXPECT_EQ(later, "train watch ");
+}
+
 TEST(PodSets, OfARayClusterKeepBetweenTheBoundsAsKubeRayDoes) {
   const auto ray = [](const std::string& bounds) {
     return gang_of(

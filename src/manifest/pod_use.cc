@@ -17,8 +17,8 @@ using kube::items_at;
 using kube::map_at;
 using kube::text_at;
 
-/// Requests of a container; a limit without a request is one. What the node has allocated counts
-/// while it is more.
+/// Requests of a container; a limit without a request is one. What the node has allocated, or the
+/// container still has, counts while it is more.
 Amounts container_use(const json::value& container, const json::array& statuses) {
   Amounts use = amounts_of(map_at(container, {"resources", "limits"}));
   for (auto& [name, amount] : amounts_of(map_at(container, {"resources", "requests"}))) {
@@ -28,6 +28,7 @@ Amounts container_use(const json::value& container, const json::array& statuses)
   for (const json::value& status : statuses) {
     if (text_at(status, {"name"}) != name) continue;
     raise(use, amounts_of(map_at(status, {"allocatedResources"})));
+    raise(use, amounts_of(map_at(status, {"resources", "requests"})));
   }
   return use;
 }
@@ -67,6 +68,10 @@ Amounts most_of(const json::value& pod, Of of) {
 
 Amounts pod_requests_of(const json::value& pod) {
   Amounts together = most_of(pod, container_use);
+  // A limit of the pod as a whole is its request where nothing in it says one.
+  for (const auto& [name, amount] : amounts_of(map_at(pod, {"spec", "resources", "limits"}))) {
+    together.try_emplace(name, amount);
+  }
   // Requests of the pod as a whole replace the sum of its containers, resource by resource.
   for (const auto& [name, amount] : amounts_of(map_at(pod, {"spec", "resources", "requests"}))) {
     together[name] = amount;

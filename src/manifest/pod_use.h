@@ -16,8 +16,9 @@ struct PodUse {
 
 /// As the Kubernetes scheduler counts it: the sum of containers and sidecars, or the highest of the
 /// init containers with the sidecars started before it, whichever is more; pod-level requests where
-/// they are given; and the overhead of the runtime class. While a resize is under way, the larger
-/// of what is asked and what the node has allocated. A pod template is counted as its pod.
+/// they are given; and the overhead of the runtime class. While a resize is under way, the largest
+/// of what is asked, what the node has allocated and what the container still has. A pod template
+/// is counted as its pod.
 Amounts pod_requests_of(const boost::json::value& pod);
 /// The same of limits, as quotas count them: resources without a limit are left out.
 Amounts pod_limits_of(const boost::json::value& pod);

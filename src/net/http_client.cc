@@ -549,6 +549,7 @@ asio::awaitable<HttpClient::Core::Answer> HttpClient::Core::serve_websocket(Stat
   if (!made) co_return made.error();
   const TransportPtr transport = std::move(*made);
   call->end_now = [&] { transport->close(); };
+  set_deadline(call, call->total);  // that of connecting is over
   call->websocket->add_headers(call->request.headers);
   std::string head = head_of(*call, url, *proxy);
   head.insert(head.size() - 2, "Connection: Upgrade\r\n");

@@ -201,6 +201,19 @@ TEST(WebSocket, AnOpenOneOutlivesTheTimeoutOfAnswers) {
   EXPECT_EQ(played.closed.take(), "cancelled 0");
 }
 
+TEST(WebSocket, TheAnswerMayTakeLongerThanConnecting) {
+  Played played;
+  played.client = std::move(*HttpClient::make({.connect_timeout = milliseconds(300)}));
+  const auto open = played.open();
+  Mailbox<bool> later;
+  played.client->run_after(milliseconds(500), [&](bool) { later.put(true); });
+  later.take();
+  RawClient peer = played.agree();
+  EXPECT_EQ(played.opened.take(), "");
+  open.call.cancel();
+  EXPECT_EQ(played.closed.take(), "cancelled 0");
+}
+
 TEST(WebSocket, TheEndOfTheClientEndsIt) {
   Played played;
   const auto open = played.open();

@@ -4,6 +4,7 @@
 // Thread contract: called from the clusters' own threads, several at once; may block shortly.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ports/cluster.h"
@@ -27,6 +28,7 @@ enum class Ailment {
   FailedPods,     // pods failed, and nothing made up for them in time
   SickNode,       // it was on a node that is no place for it
   TooFewPods,     // not enough pods were there or ready in time
+  Forgotten,      // an earlier server took it back, and knew why
 };
 
 struct AttemptSight {
@@ -36,7 +38,8 @@ struct AttemptSight {
   bool is_complete = false;  // its objects say that they are done; pods may still run
   int requeues = 0;  // of the job before this attempt, because it failed or pods were missing
   PodCounts pods = {};
-  std::string trouble = {};  // why pods do not start; "": nothing is known to be wrong
+  std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
+  std::string trouble = {};      // why pods do not start; "": nothing is known to be wrong
   Ailment ailment = Ailment::None;
   std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;

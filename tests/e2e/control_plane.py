@@ -113,6 +113,12 @@ class ControlPlane:
             "--leader-elect=false", "--use-service-account-credentials=true",
             "--service-account-private-key-file", self.pki.text("accounts.key"),
             "--root-ca-file", self.pki.text("ca.crt"), "--cert-dir", self.file("controllers"),
+            # No node is lost because its kwok, or the whole machine, was busy: leases are renewed
+            # every 50 s (start_kwok), and Kubernetes bears no more by default (40 s before 1.32).
+            # Its pods would be marked as not ready, which kwok never sets back. Patience costs
+            # nothing, shorter leases cost every idle cluster writes. Tests of lost nodes delete or
+            # taint them.
+            "--node-monitor-grace-period=300s",
             # node-lifecycle stays on: it removes the not-ready taint that each new node gets.
             "--controllers=*,-node-ipam-controller,-node-route-controller,-service-lb-controller",
         ]).start()
@@ -132,7 +138,7 @@ class ControlPlane:
             self.binaries / "kwok", "--kubeconfig", self.file("admin.kubeconfig"),
             "--manage-all-nodes=false",
             "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
-            "--node-lease-duration-seconds", "200",
+            "--node-lease-duration-seconds", "200",  # renewed four times in that
             "--config", Path(__file__).resolve().parent / "stages.yaml",
         ], {"HOME": self.file("kwok-home")}).start()
 
@@ -152,6 +158,7 @@ class ControlPlane:
             "--listen-client-urls", urls[0], "--advertise-client-urls", urls[0],
             "--listen-peer-urls", urls[1], "--initial-advertise-peer-urls", urls[1],
             "--initial-cluster", f"one={urls[1]}", "--unsafe-no-fsync", "--log-level", "warn",
+            "--quota-backend-bytes", str(8 << 30),
         ]).start()
         self.wait("etcd", lambda: self.etcd("/health", method="GET")[0] == 200)
 

@@ -188,6 +188,26 @@ class Joining(WithClusters):
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
         self.assert_hidden(SECRET)
 
+    def test_a_dry_run_checks_all_that_it_is_asked_for_also_of_a_joined_cluster(self):
+        self.begin()
+        poor = EAST.write_kubeconfig("poor.kubeconfig", user={"token": SECRET})
+        grant(BINARY, EAST, self.namespace, "--user", "nobody")
+        said = self.join(poor, "--name", "poor", "--dry-run")
+        self.assertIn("poor: can be joined", said)
+        self.assertIsNone(self.cluster("poor"), "it was only asked for")
+        lists = ("--kinds", "JobSet,Service")
+        said = self.join(poor, "--name", "poor", "--dry-run", *lists, code=1)
+        self.assertIn("poor: not joined: permissions are missing", said)
+        for needed in ("create configmaps", "create jobsets.jobset.x-k8s.io", "watch services"):
+            self.assertIn(f"needed:  {needed} in namespace {self.namespace}", said)
+        self.assertEqual(said[said.index("---"):], self.muster(
+            "cluster", "rbac", "--namespace", self.namespace, "--user", "nobody", *lists))
+        self.join(poor, "--name", "poor")
+        said = self.join(poor, "--name", "poor", "--dry-run")
+        self.assertIn("poor: is joined already, as poor (Kubernetes ", said)
+        said = self.join(poor, "--name", "poor", "--dry-run", *lists, code=1)
+        self.assertIn("poor: is joined already, as poor: permissions are missing", said)
+
     def test_a_service_account_of_the_manifest_can_do_the_work(self):
         grant(BINARY, EAST, self.namespace, "--name", "queue")
         token = EAST.create(
@@ -489,6 +509,21 @@ class Sources(WithClusters):
         self.assert_hidden(SECRET)
         EAST.request("DELETE", f"/api/v1/namespaces/{self.namespace}/secrets/one")
         self.wait("it has left", lambda: self.cluster("one") is None)
+
+    def test_a_bad_secret_keeps_no_other_from_joining_and_leaving(self):
+        self.begin(self.hub() + self.source(
+            f"secrets: {{cluster: hub, namespace: {self.namespace}}}"))
+        grant(BINARY, WEST, self.namespace, "--user", "nobody")
+        label = {"muster.dev/cluster": ""}
+        EAST.create(f"/api/v1/namespaces/{self.namespace}/secrets", {
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "a-other-key", "labels": label}, "stringData": {"config": "x"}})
+        self.secret("b-no-kubeconfig", "half a file: [", label)
+        self.secret("good", self.kubeconfig(WEST, "good", token=SECRET), label)
+        self.wait_ready("hub", "good")
+        self.assertIn("has no key kubeconfig", self.server.log())
+        EAST.request("DELETE", f"/api/v1/namespaces/{self.namespace}/secrets/good")
+        self.wait("it has left", lambda: self.cluster("good") is None)
 
     def test_a_secret_names_no_files_and_runs_no_programs(self):
         self.begin(self.hub() + self.source(

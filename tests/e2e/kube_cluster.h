@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/check.h"
 #include "kube/client.h"
@@ -60,6 +62,17 @@ class Cluster : public ::testing::Test {
         json::parse(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"generateName":"t-"}})")));
     MUSTER_CHECK(made.ok(), "{}", made.error().message);
     ns = kube::name_of(*made);
+  }
+
+  /// Pods are refused until the namespace has its account, which comes a moment after it.
+  json::value create_pod(const json::value& pod) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (true) {
+      auto made = client->send(kube::create_request(kube::resources::pods(), ns, pod));
+      if (made) return std::move(*made);
+      MUSTER_CHECK(std::chrono::steady_clock::now() < end, "{}", made.error().message);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
   }
 
   json::value config_map(std::string_view name, std::string_view value = "1") const {

@@ -64,8 +64,10 @@ class Desk {
       for (int i = 0; i < pods; ++i) action.pods.push_back({set, node, "", 0, 0});
     }
     cluster_->apply(action);
+    unanswered_[job] = {action, Clock::now() + say_again};
   }
   void remove(const std::string& job) {
+    unanswered_.erase(job);
     cluster_->apply({ports::Verb::Delete, {job, 1}, "c1", {}});
   }
   void relist(const std::vector<ports::Expected>& expected) { cluster_->relist(expected); }
@@ -82,14 +84,27 @@ class Desk {
         const std::string said = words(event.body);
         if (said.empty()) continue;
         all += said + "\n";
+        unanswered_.erase(said.substr(0, said.find(' ')));
         if (found.empty() && said.starts_with(wanted)) found = said;
       }
+      repeat_creates();
       return !found.empty();
     });
     return found.empty() ? "only heard:\n" + all : found;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  /// As the outbox does: an API server that could not be reached just then is no answer.
+  void repeat_creates() {
+    for (auto& [job, create] : unanswered_) {
+      if (Clock::now() < create.again) continue;
+      create.again = Clock::now() + say_again;
+      cluster_->apply(create.action);
+    }
+  }
+
   static std::string words(const model::EventBody& body) {
     if (const auto* said = std::get_if<model::ClusterHealth>(&body))
       return said->health == model::Health::Ready ? "ready" : "unreachable";
@@ -119,6 +134,12 @@ class Desk {
     std::map<ports::Attempt, ports::AttemptSight> newest_;  // guarded by mutex_
   };
 
+  struct Create {
+    ports::Action action;
+    Clock::time_point again;
+  };
+  static constexpr std::chrono::seconds say_again{5};
+  std::map<std::string, Create> unanswered_;  // by job
   ports::MemoryInbox inbox_{100'000};
   ports::MemoryLogSink logs_;
   Sights sights_;

@@ -51,9 +51,7 @@ class Node : public Cluster {
     json::object& container = pod.at_pointer("/spec/containers/0").as_object();
     container["image"] = variable("MUSTER_E2E_IMAGE");
     container["command"] = {"sh", "-c", script};
-    const auto made = client->send(kube::create_request(kube::resources::pods(), ns, pod));
-    MUSTER_CHECK(made.ok(), "{}", made.error().message);
-    const std::string name(kube::name_of(*made));
+    const std::string name(kube::name_of(create_pod(pod)));
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < end) {
       const auto now = client->send(kube::get_request(kube::resources::pods(), ns, name));

@@ -80,13 +80,11 @@ TEST_F(KubeSight, NodesOfKwokBecomeReadyWithTheirGpus) {
 TEST_F(KubeSight, APodOfAnotherComesAndGoes) {
   Seen seen;
   ASSERT_TRUE(seen.hears(model::Health::Ready));
-  const auto made = client->send(
-      kube::create_request(kube::resources::pods(), ns,
-                           json::parse(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
+  const json::value made =
+      create_pod(json::parse(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
         "spec":{"nodeName":"node-0","containers":[{"name":"c","image":"none",
-          "resources":{"requests":{"cpu":"1500m"},"limits":{"nvidia.com/gpu":"2"}}}]}})")));
-  ASSERT_TRUE(made.ok()) << made.error().message;
-  const std::string uid(kube::uid_of(*made));
+          "resources":{"requests":{"cpu":"1500m"},"limits":{"nvidia.com/gpu":"2"}}}]}})"));
+  const std::string uid(kube::uid_of(made));
   const auto pod = seen.wait_for<model::ForeignPodSeen>(
       [&](const model::ForeignPodSeen& said) { return said.pod.uid == uid; });
   ASSERT_TRUE(pod.has_value());

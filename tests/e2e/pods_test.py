@@ -9,6 +9,7 @@ Pods are played by kwok (stages.yaml).
 import json
 import re
 import sys
+import time
 
 import muster_test
 from muster_test import start_cluster
@@ -219,6 +220,25 @@ class Quotas(WithPods):
         self.wait("another takes its place", lambda: [
             job for job in made["ids"] if job != running and
             self.server.job(job)["state"] == "Running"][1:], 90)
+
+    def test_what_a_limit_range_forbids_is_not_begun(self):
+        def submit(name, limit):
+            return self.server.api("POST", "/jobs", {"clusters": ["real"], "objects": [{
+                "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+                "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{
+                    "name": "main", "image": "example.com/x:1", "command": ["sleep"],
+                    "resources": {"requests": {"cpu": "100m"}, "limits": {"cpu": limit}}}]}}}}]}
+                                   )[1]["ids"][0]
+        self.create("/api/v1/{ns}/limitranges", "LimitRange", "fair", spec={"limits": [
+            {"type": "Container", "max": {"cpu": "1"}, "maxLimitRequestRatio": {"cpu": "2"}}]})
+        time.sleep(1)  # it is watched, and has no status that tells
+        for name, limit, words in (("much", "2", "above the 1 that LimitRange fair allows"),
+                                   ("loose", "300m", "above the ratio of 2 that LimitRange fair")):
+            row = self.server.wait_final(submit(name, limit))
+            self.assertEqual(row["state"], "Failed", row)
+            self.assertIn(words, row["reason"])
+        self.assertEqual(self.jobs(), [], "none was begun")
+        self.wait_state(submit("fits", "200m"), "Running")
 
 
 def start(options):

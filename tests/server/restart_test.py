@@ -64,7 +64,10 @@ class Cgroups(unittest.TestCase):
 
 class Restart(unittest.TestCase):
     def server(self, config):
-        server = Server(BINARY, CLUSTER + QUEUES + config)
+        return self.server_of(CLUSTER + QUEUES + config)
+
+    def server_of(self, config):
+        server = Server(BINARY, config)
         self.addCleanup(server.close)
         return server.start()
 
@@ -118,6 +121,24 @@ class Restart(unittest.TestCase):
                 self.killed_and_started(server)
                 self.fill(server)
                 self.killed_and_started(server)
+
+    def test_queues_use_what_they_used(self):
+        """Shares by memory are a part of a device that no journal has seen."""
+        nodes = "[{count: 1, cpu: 8, memory: 8Gi, gpu: {A100: 1}, gpu_memory: 80Gi}]"
+        sim = "- {name: sim, type: simulated, run_time: 1h, nodes: %s}\n" % nodes
+        for config in (OFTEN, "store: {snapshot_every: 1000000}\n"):
+            with self.subTest(config=config):
+                server = self.server_of(CLUSTER + sim + QUEUES + config)
+                job = server.submit("true", queue="other", pods=4, gpu_memory="20Gi",
+                                    clusters=["sim"])
+                server.wait_state(job, "Running")
+                self.fill(server)
+                if config == OFTEN:
+                    self.wait_snapshot(server)
+                before = server.api("GET", "/queues/other")[1]["use"]
+                self.assertEqual(before, {"gpu": "1", "gpu.A100": "1"})
+                self.killed_and_started(server)
+                self.assertEqual(server.api("GET", "/queues/other")[1]["use"], before)
 
     def test_a_trimmed_journal_is_not_needed(self):
         server = self.server(OFTEN + "retention: {journal: 1s}\n")

@@ -37,67 +37,14 @@ config::Cluster described(const config::ClusterSource& source, const kube::Acces
   cluster.namespaces = source.namespaces;
   cluster.image = source.image;
   cluster.node_binding = source.node_binding;
+  cluster.ready_within = source.ready_within;
   cluster.pod = source.pod;
   return cluster;
 }
 
-/// Of the context it names as current, or of all of them.
-Result<std::vector<kube::Access>> accesses_of(const std::string& text, const std::string& origin,
-                                              Trust trust,
-                                              const std::vector<std::string>& exec_plugins) {
-  const auto config = kube::parse_kubeconfig(text, origin);
-  if (!config) return config.error();
-  std::vector<std::string> contexts = {config->current_context};
-  if (config->current_context.empty()) {
-    contexts.clear();
-    for (const kube::ContextEntry& context : config->contexts) contexts.push_back(context.name);
-  }
-  if (contexts.empty()) return invalid(origin + ": has no context");
-  std::vector<kube::Access> all;
-  for (const std::string& context : contexts) {
-    auto access = access_of_text(text, context, origin, trust, exec_plugins);
-    if (!access) return access.error();
-    all.push_back(std::move(*access));
-  }
-  return all;
-}
-
-/// With the files that they name now.
-Result<std::vector<kube::Access>> with_files(const std::string& origin,
-                                             Result<std::vector<kube::Access>> accesses) {
-  if (!accesses) return accesses;
-  for (kube::Access& access : *accesses) {
-    auto whole = kube::copy_files(std::move(access));
-    if (!whole) return Error{whole.error().fault, origin + ": " + whole.error().message};
-    access = std::move(whole->access);
-  }
-  return accesses;
-}
-
-void add(const config::ClusterSource& source, const std::string& origin,
-         const Result<std::vector<kube::Access>>& accesses, Sighting& seen) {
-  if (!accesses) {
-    seen.problems.push_back(accesses.error().message);
-    seen.is_whole = false;
-    return;
-  }
-  for (const kube::Access& access : *accesses) {
-    config::Cluster cluster = described(source, access);
-    if (cluster.name.empty()) {
-      seen.problems.push_back(
-          fmt::format("{}: context '{}' gives no name", origin, access.context));
-      continue;
-    }
-    const bool is_taken =
-        std::any_of(seen.clusters.begin(), seen.clusters.end(),
-                    [&](const config::Cluster& other) { return other.name == cluster.name; });
-    if (is_taken)
-      seen.problems.push_back(
-          fmt::format("{}: there is a cluster {} already; give the context another name", origin,
-                      cluster.name));
-    else
-      seen.clusters.push_back(std::move(cluster));
-  }
+bool is_in(const std::vector<config::Cluster>& clusters, const std::string& name) {
+  return std::any_of(clusters.begin(), clusters.end(),
+                     [&](const config::Cluster& cluster) { return cluster.name == name; });
 }
 
 std::string key_of(const config::SecretRef& ref) {
@@ -114,6 +61,7 @@ Result<std::string> data_of(const json::value& secret, const std::string& key) {
 }
 
 std::string title_of(const config::ClusterSource& source) {
+  if (source.directory) return *source.directory;
   if (source.secrets)
     return fmt::format("Secrets {} in {}/{}", source.secrets->selector, source.secrets->cluster,
                        source.secrets->kube_namespace);
@@ -126,35 +74,90 @@ std::string title_of(const config::ClusterSource& source) {
 Sighting ClusterSources::look(const config::Config& config, const Accesses& accesses, Time now) {
   read_secrets(config, accesses, now);
   Sighting all;
+  std::set<Place> unread;  // those of a source of which nothing is known: {source, ""}
   for (const config::ClusterSource& source : config.cluster_sources) {
-    if (source.directory) {
-      look_at_directory(source, all);
-      continue;
+    const std::string title = title_of(source);
+    const Sight seen = source.directory ? look_at_directory(source)
+                                        : look_at_hub_if_due(config, source, accesses, now);
+    if (!seen.is_read) unread.emplace(title, "");
+    for (const std::string& place : seen.unread) unread.emplace(title, place);
+    all.problems.insert(all.problems.end(), seen.problems.begin(), seen.problems.end());
+    for (const auto& [place, cluster] : seen.found) {
+      if (is_in(all.clusters, cluster.name)) {
+        all.problems.push_back(
+            fmt::format("{}: there is a cluster {} already; give the context another name", place,
+                        cluster.name));
+        continue;
+      }
+      places_.insert_or_assign(cluster.name, Place{title, place});
+      all.clusters.push_back(cluster);
     }
-    Remembered& kept = remembered_[title_of(source)];
-    if (now >= kept.again) {
-      Sighting fresh;
-      look_at_hub(config, source, accesses, fresh);
-      const bool is_read = fresh.is_whole || !fresh.clusters.empty();
-      if (!is_read) fresh.clusters = kept.seen.clusters;
-      kept.seen = std::move(fresh);
-      kept.pause =
-          is_read ? hub_pause : std::clamp(Duration{kept.pause.ms * 2}, hub_pause, hub_pause_max);
-      kept.again = now + kept.pause;
-    }
-    all.is_whole = all.is_whole && kept.seen.is_whole;
-    all.problems.insert(all.problems.end(), kept.seen.problems.begin(), kept.seen.problems.end());
-    for (const config::Cluster& cluster : kept.seen.clusters) {
-      const bool is_taken =
-          std::any_of(all.clusters.begin(), all.clusters.end(),
-                      [&](const config::Cluster& other) { return other.name == cluster.name; });
-      if (!is_taken) all.clusters.push_back(cluster);
-    }
+  }
+  all.is_whole = unread.empty();
+  for (const auto& [name, place] : places_) {
+    const bool may_be_there = unread.contains(place) || unread.contains(Place{place.first, ""});
+    if (!may_be_there && !is_in(all.clusters, name)) all.gone.insert(name);
   }
   return all;
 }
 
-void ClusterSources::look_at_directory(const config::ClusterSource& source, Sighting& seen) {
+// ----------------------------------------------------------------------------------------------
+// one kubeconfig
+
+/// Of the context it names as current, or of all of them.
+ClusterSources::Contexts ClusterSources::contexts_of(const std::string& text,
+                                                     const std::string& place, Trust trust,
+                                                     const std::vector<std::string>& exec_plugins) {
+  const auto config = kube::parse_kubeconfig(text, place);
+  if (!config) return {{}, {config.error().message}};
+  std::vector<std::string> names = {config->current_context};
+  if (config->current_context.empty()) {
+    names.clear();
+    for (const kube::ContextEntry& context : config->contexts) names.push_back(context.name);
+  }
+  if (names.empty()) return {{}, {place + ": has no context"}};
+  Contexts contexts;
+  for (const std::string& name : names) {
+    auto access = access_of_text(text, name, place, trust, exec_plugins);
+    if (access)
+      contexts.accesses.push_back(std::move(*access));
+    else
+      contexts.problems.push_back(access.error().message);
+  }
+  return contexts;
+}
+
+/// With the files that they name now.
+ClusterSources::Contexts ClusterSources::with_files(const std::string& place, Contexts contexts) {
+  Contexts whole{{}, std::move(contexts.problems)};
+  for (kube::Access& access : contexts.accesses) {
+    auto copied = kube::copy_files(std::move(access));
+    if (copied)
+      whole.accesses.push_back(std::move(copied->access));
+    else
+      whole.problems.push_back(place + ": " + copied.error().message);
+  }
+  return whole;
+}
+
+void ClusterSources::add(const config::ClusterSource& source, const std::string& place,
+                         const Contexts& contexts, Sight& seen) {
+  if (!contexts.problems.empty()) seen.unread.insert(place);
+  seen.problems.insert(seen.problems.end(), contexts.problems.begin(), contexts.problems.end());
+  for (const kube::Access& access : contexts.accesses) {
+    config::Cluster cluster = described(source, access);
+    if (cluster.name.empty())
+      seen.problems.push_back(fmt::format("{}: context '{}' gives no name", place, access.context));
+    else
+      seen.found.emplace_back(place, std::move(cluster));
+  }
+}
+
+// ----------------------------------------------------------------------------------------------
+// one source
+
+ClusterSources::Sight ClusterSources::look_at_directory(const config::ClusterSource& source) {
+  Sight seen;
   std::error_code wrong;
   std::set<std::string> files;
   for (std::filesystem::directory_iterator it(*source.directory, wrong), end; !wrong && it != end;
@@ -165,36 +168,57 @@ void ClusterSources::look_at_directory(const config::ClusterSource& source, Sigh
   }
   if (wrong) {
     seen.problems.push_back(fmt::format("{}: {}", *source.directory, wrong.message()));
-    seen.is_whole = false;
-    return;
+    seen.is_read = false;
+    return seen;
   }
   for (const std::string& file : files) {
     const auto text = kube::read_small_file(file);
     if (!text) {
       seen.problems.push_back(fmt::format("{}: {}", file, text.error().message));
-      seen.is_whole = false;
+      seen.unread.insert(file);
       continue;
     }
     const auto known = files_.find(file);
     if (known == files_.end() || known->second.text != *text)
-      files_.insert_or_assign(file, Parsed{*text, accesses_of(*text, file, Trust::Operator, {})});
-    add(source, file, with_files(file, files_.at(file).accesses), seen);
+      files_.insert_or_assign(file, Parsed{*text, contexts_of(*text, file, Trust::Operator, {})});
+    add(source, file, with_files(file, files_.at(file).contexts), seen);
   }
+  return seen;
 }
 
-void ClusterSources::look_at_hub(const config::Config& config, const config::ClusterSource& source,
-                                 const Accesses& accesses, Sighting& seen) {
-  const auto found = source.secrets ? secrets_of(*source.secrets, accesses)
-                                    : profiles_of(*source.profiles, accesses);
-  if (!found) {
-    seen.problems.push_back(fmt::format("{}: {}", title_of(source), found.error().message));
-    seen.is_whole = false;
-    return;
+const ClusterSources::Sight& ClusterSources::look_at_hub_if_due(const config::Config& config,
+                                                                const config::ClusterSource& source,
+                                                                const Accesses& accesses,
+                                                                Time now) {
+  Remembered& kept = remembered_[title_of(source)];
+  if (now < kept.again) return kept.seen;
+  kept.seen = look_at_hub(config, source, accesses);
+  kept.pause = kept.seen.is_read
+                   ? hub_pause
+                   : std::clamp(Duration{kept.pause.ms * 2}, hub_pause, hub_pause_max);
+  kept.again = now + kept.pause;
+  return kept.seen;
+}
+
+ClusterSources::Sight ClusterSources::look_at_hub(const config::Config& config,
+                                                  const config::ClusterSource& source,
+                                                  const Accesses& accesses) {
+  Sight seen;
+  const auto look = source.secrets ? secrets_of(*source.secrets, accesses)
+                                   : profiles_of(*source.profiles, accesses);
+  if (!look) {
+    seen.problems.push_back(fmt::format("{}: {}", title_of(source), look.error().message));
+    seen.is_read = false;
+    return seen;
   }
   // The programs of profiles are those of the operator's own file.
   const Trust trust = source.secrets ? Trust::Sender : Trust::Operator;
-  for (const auto& [origin, text] : *found)
-    add(source, origin, accesses_of(text, origin, trust, config.exec_plugins), seen);
+  for (const auto& [place, text] : *look)
+    add(source, place,
+        text ? contexts_of(*text, place, trust, config.exec_plugins)
+             : Contexts{{}, {text.error().message}},
+        seen);
+  return seen;
 }
 
 Result<ClusterSources::Look> ClusterSources::secrets_of(const config::HubSecrets& from,
@@ -206,9 +230,7 @@ Result<ClusterSources::Look> ClusterSources::secrets_of(const config::HubSecrets
   if (!list) return list.error().to_error();
   Look found;
   for (const json::value& secret : kube::items_at(*list, {"items"})) {
-    auto text = data_of(secret, from.key);
-    if (!text) return text.error();
-    found.emplace_back(fmt::format("Secret {}", kube::key_of(secret)), std::move(*text));
+    found.emplace_back(fmt::format("Secret {}", kube::key_of(secret)), data_of(secret, from.key));
   }
   return found;
 }
@@ -232,8 +254,7 @@ Result<ClusterSources::Look> ClusterSources::profiles_of(const config::HubProfil
   for (const json::value& profile : kube::items_at(*list, {"items"})) {
     auto text = kube::kubeconfig_of_profile(profile, providers->front());
     if (!text && text.error().fault == Fault::NotFound) continue;  // not for us
-    if (!text) return text.error();
-    found.emplace_back(fmt::format("ClusterProfile {}", kube::key_of(profile)), std::move(*text));
+    found.emplace_back(fmt::format("ClusterProfile {}", kube::key_of(profile)), std::move(text));
   }
   return found;
 }

@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/muster/serve/cluster_access.h"
@@ -24,6 +26,9 @@ struct Sighting {
   std::vector<std::string> problems;      // for the log
   /// Everything could be read: what is not here is gone.
   bool is_whole = true;
+  /// Names of those that a look before this one saw where now they are no more, whatever else could
+  /// be read.
+  std::set<std::string> gone = {};
 };
 
 class ClusterSources {
@@ -40,28 +45,49 @@ class ClusterSources {
     std::string reached_by;
     std::unique_ptr<kube::Client> client;
   };
+  /// What one source has, in places: files, Secrets or profiles.
+  struct Sight {
+    std::vector<std::pair<std::string, config::Cluster>> found;  // with their places
+    std::vector<std::string> problems;
+    std::set<std::string> unread;  // places that may have more than was found there
+    bool is_read = true;           // it is known which places there are
+  };
   struct Remembered {
-    Sighting seen;
+    Sight seen;
     Time again;         // not before
     Duration pause{0};  // grows while it fails
   };
-  using Look = std::vector<std::pair<std::string, std::string>>;  // what it is, kubeconfig
+  /// Of a kubeconfig: the contexts that can be used, and what the others lack.
+  struct Contexts {
+    std::vector<kube::Access> accesses;
+    std::vector<std::string> problems;
+  };
+  using Place = std::pair<std::string, std::string>;                      // source, place in it
+  using Look = std::vector<std::pair<std::string, Result<std::string>>>;  // place, kubeconfig
 
-  void look_at_directory(const config::ClusterSource& source, Sighting& seen);
+  static Contexts contexts_of(const std::string& text, const std::string& place, Trust trust,
+                              const std::vector<std::string>& exec_plugins);
+  static Contexts with_files(const std::string& place, Contexts contexts);
+  static void add(const config::ClusterSource& source, const std::string& place,
+                  const Contexts& contexts, Sight& seen);
+  Sight look_at_directory(const config::ClusterSource& source);
+  const Sight& look_at_hub_if_due(const config::Config& config, const config::ClusterSource& source,
+                                  const Accesses& accesses, Time now);
+  Sight look_at_hub(const config::Config& config, const config::ClusterSource& source,
+                    const Accesses& accesses);
   Result<Look> secrets_of(const config::HubSecrets& from, const Accesses& accesses);
   Result<Look> profiles_of(const config::HubProfiles& from, const Accesses& accesses);
-  void look_at_hub(const config::Config& config, const config::ClusterSource& source,
-                   const Accesses& accesses, Sighting& seen);
   void read_secrets(const config::Config& config, const Accesses& accesses, Time now);
   Result<kube::Client*> client_of(const std::string& cluster, const Accesses& accesses);
 
   struct Parsed {
     std::string text;
-    Result<std::vector<kube::Access>> accesses;
+    Contexts contexts;
   };
   std::map<std::string, Parsed> files_;
   std::map<std::string, Hub> hubs_;
   std::map<std::string, Remembered> remembered_;  // by what the source says
+  std::map<std::string, Place> places_;           // where each cluster was seen last, by name
   Time secrets_again_;
   mutable std::mutex mutex_;
   std::map<std::string, Result<std::string>> secrets_;  // guarded by mutex_

@@ -402,7 +402,8 @@ api::AdminParts Server::admin_parts() {
       .join_cluster = [this](const config::Cluster& cluster) { return join_cluster(cluster); },
       .leave_cluster = [this](const std::string& name) { return forget_cluster(name); },
       .begin_leave = [this](const std::string& name) { return begin_leave(name); },
-      .check_cluster = [this](const config::Cluster& cluster) { return check_cluster(cluster); },
+      .check_cluster = [this](const config::Cluster& cluster,
+                              const api::ClusterUse& use) { return check_cluster(cluster, use); },
       .may_leave = [this](const std::string& name) { return may_leave(name); },
       .notes = [this] { return notes(); }};
 }

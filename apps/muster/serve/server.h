@@ -94,7 +94,8 @@ class Server {
   Accesses accesses_of(const config::Config& config) const;  // under the lock
   Status follow_clusters();                                  // under the lock
   view::ClusterNotes notes() const;
-  Result<api::ClusterCheck> check_cluster(const config::Cluster& cluster) const;
+  Result<api::ClusterCheck> check_cluster(const config::Cluster& cluster,
+                                          const api::ClusterUse& use) const;
   Status join_cluster(const config::Cluster& cluster);
   Status may_leave(const std::string& name) const;
   Status begin_leave(const std::string& name);

@@ -116,7 +116,8 @@ view::ClusterNotes Server::notes() const {
 // ----------------------------------------------------------------------------------------------
 // through the API
 
-Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) const {
+Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster,
+                                                const api::ClusterUse& use) const {
   Accesses joined;
   std::map<std::string, std::string> identities;
   std::vector<std::string> plugins;
@@ -135,6 +136,12 @@ Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) 
   clusters::PermissionAsk ask;
   ask.ns = cluster.kube_namespace.value_or(access->ns);
   ask.namespaces = cluster.namespaces;
+  ask.with_objects = use.has_objects;
+  for (const std::string& name : use.kinds) {
+    const auto rules = clusters::kind_rules(name);
+    if (!rules) return rules.error();
+    ask.kinds.insert(ask.kinds.end(), rules->begin(), rules->end());
+  }
   clusters::JoinReport report = clusters::check_join(*access, ask);
   api::ClusterCheck check{.problem = std::move(report.problem),
                           .version = std::move(report.version),
@@ -143,9 +150,10 @@ Result<api::ClusterCheck> Server::check_cluster(const config::Cluster& cluster) 
                           .wanted = std::move(report.wanted),
                           .rbac = std::move(report.rbac)};
   for (const auto& [name, other] : joined) {
-    const bool is_same = !report.identity.empty() && identities[name] == report.identity;
-    if (is_same || (other && is_same_address(other->cluster, access->cluster)))
-      check.same_as = name;
+    const bool has_same_uid = !report.identity.empty() && identities[name] == report.identity;
+    if (!has_same_uid && !(other && is_same_address(other->cluster, access->cluster))) continue;
+    check.same_as = name;
+    check.is_same_address = !has_same_uid;
   }
   return check;
 }
@@ -272,20 +280,22 @@ void Server::start_appwrappers(const Accesses& accesses) {
   if (!client) return log_.warn("appwrappers: " + client.error().message);
   adopter_ = std::make_unique<clusters::KubernetesAdopter>(std::move(*client));
   const Status started = appwrappers_->start(
-      *access->second, {.store = *store_,
-                        .submitter = *submitter_,
-                        .requests = runner_->requests(),
-                        .reads = runner_->reads(),
-                        .adopter = *adopter_,
-                        .objects = *fleet_,
-                        .clusters =
-                            [this] {
-                              const std::lock_guard lock(settings_mutex_);
-                              return selectable_;
-                            },
-                        .clock = clusters::wall_now,
-                        .say = [this](const std::string& line) { log_.info(line); },
-                        .return_memory = return_free_memory});
+      *access->second,
+      {.store = *store_,
+       .submitter = *submitter_,
+       .requests = runner_->requests(),
+       .reads = runner_->reads(),
+       .adopter = *adopter_,
+       .objects = *fleet_,
+       .clusters =
+           [this] {
+             const std::lock_guard lock(settings_mutex_);
+             return selectable_;
+           },
+       .clock = clusters::wall_now,
+       .say = [this](const std::string& line) { log_.info(line); },
+       .return_memory = return_free_memory,
+       .count_states = [this](const auto& by_state) { metrics_.appwrappers(by_state); }});
   if (!started) log_.warn("appwrappers: " + started.error().message);
 }
 
@@ -306,7 +316,8 @@ void Server::take_sighting(const Sighting& seen) {
       follow_found(cluster);
   }
   for (const config::Cluster& cluster : known) {
-    if (seen.is_whole && !is_in(seen.clusters, cluster.name)) lose_found(cluster);
+    const bool is_lost = seen.is_whole && !is_in(seen.clusters, cluster.name);
+    if (is_lost || seen.gone.contains(cluster.name)) lose_found(cluster);
   }
   say_problems(problems);
 }

@@ -38,10 +38,17 @@ struct ClusterCheck {
   std::string problem = {};  // why it cannot be reached; "": it can
   std::string version = {};
   std::string user = {};                  // as whom the server is known there
-  std::string same_as = {};               // the joined cluster that it is, under another name
+  std::string same_as = {};               // the joined cluster that it is, maybe by another name
+  bool is_same_address = false;           // all that tells so is the address; else it is the UID
   std::vector<std::string> missing = {};  // permissions without which it cannot be used
   std::vector<std::string> wanted = {};   // and without which it works less well
   std::string rbac = {};                  // the rules that grant them, as YAML
+};
+
+/// What for, besides commands.
+struct ClusterUse {
+  bool has_objects = false;             // lists of objects
+  std::vector<std::string> kinds = {};  // in them: "RayCluster", "widgets.example.com"
 };
 
 struct AdminParts {
@@ -69,7 +76,7 @@ struct AdminParts {
 
   // Before the books have it, by `work`.
   /// Talks to the cluster. Invalid when what was sent may not be joined at all.
-  std::function<Result<ClusterCheck>(const config::Cluster&)> check_cluster;
+  std::function<Result<ClusterCheck>(const config::Cluster&, const ClusterUse&)> check_cluster;
   /// Conflict if it stands in the configuration file.
   std::function<Status(const std::string& name)> may_leave;
 

@@ -21,6 +21,7 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
   std::vector<std::string> joined;
   std::vector<std::string> left;
   ClusterCheck check;
+  ClusterUse asked_use;
   view::ClusterNotes notes;
   bool busy = false;
 
@@ -55,7 +56,10 @@ struct AdminRoutes : ::testing::Test, testing::Desk {
                      notes[name].is_leaving = true;
                      return Ok{};
                    },
-                   [this](const config::Cluster&) -> Result<ClusterCheck> { return check; },
+                   [this](const config::Cluster&, const ClusterUse& use) -> Result<ClusterCheck> {
+                     asked_use = use;
+                     return check;
+                   },
                    [](const std::string& name) -> Status {
                      if (name != "of-the-file") return Ok{};
                      return Error{Fault::Conflict, "cluster: stands in the configuration file"};
@@ -268,6 +272,17 @@ TEST_F(AdminRoutes, WhatIsFoundOfAClusterIsSaidBeforeItIsJoined) {
   EXPECT_TRUE(audit.empty());
 }
 
+TEST_F(AdminRoutes, TheCheckOfAClusterMayBeForListsOfObjects) {
+  ASSERT_EQ(post("/clusters/check", kubernetes_cluster).status, 200);
+  EXPECT_FALSE(asked_use.has_objects);
+  EXPECT_TRUE(asked_use.kinds.empty());
+  ASSERT_EQ(post("/clusters/check?objects=true&kinds=Job,x.example.com", kubernetes_cluster).status,
+            200);
+  EXPECT_TRUE(asked_use.has_objects);
+  EXPECT_EQ(asked_use.kinds, (std::vector<std::string>{"Job", "x.example.com"}));
+  EXPECT_EQ(post("/clusters/check?objects=perhaps", kubernetes_cluster).status, 400);
+}
+
 TEST_F(AdminRoutes, AClusterThatCannotBeUsedIsJoinedOnlyUnchecked) {
   check.missing = {"create jobs.batch in namespace n"};
   const auto refused = post("/clusters", kubernetes_cluster);
@@ -289,8 +304,12 @@ TEST_F(AdminRoutes, AClusterThatIsJoinedIsNotJoinedAgainUnderAnotherName) {
   for (const std::string how : {"", "?unchecked=true"}) {
     const auto refused = post("/clusters" + how, kubernetes_cluster);
     EXPECT_EQ(refused.status, 409);
-    EXPECT_NE(refused.message().find("is joined as east"), std::string::npos);
+    EXPECT_NE(refused.message().find("is joined as east (its namespace kube-system has the same"),
+              std::string::npos);
   }
+  check.is_same_address = true;
+  EXPECT_NE(post("/clusters", kubernetes_cluster).message().find("the same address"),
+            std::string::npos);
   check.same_as = "";
   notes["k"] = {};
   EXPECT_EQ(post("/clusters", kubernetes_cluster).status, 409);

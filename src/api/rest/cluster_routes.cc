@@ -7,6 +7,7 @@
 
 #include "api/rest/admin_routes.h"
 #include "api/rest/answers.h"
+#include "base/text.h"
 #include "view/json.h"
 
 namespace muster::api {
@@ -120,10 +121,10 @@ std::string check_json(const config::Cluster& cluster, const ClusterCheck& check
 /// Why it is not joined as it is.
 Status may_join(const ClusterCheck& check, bool is_unchecked) {
   if (!check.same_as.empty())
-    return Error{
-        Fault::Conflict,
-        fmt::format("cluster: is joined as {} (its namespace kube-system has the same UID)",
-                    check.same_as)};
+    return Error{Fault::Conflict,
+                 fmt::format("cluster: is joined as {} ({})", check.same_as,
+                             check.is_same_address ? "which has the same address"
+                                                   : "its namespace kube-system has the same UID")};
   if (is_unchecked) return Ok{};
   if (!check.problem.empty())
     return Error{Fault::Conflict, fmt::format("cluster: cannot be reached: {}", check.problem)};
@@ -169,7 +170,7 @@ void join_cluster(const AdminParts& parts, const CallPtr& call) {
               if (parts.notes().contains(cluster.name))
                 return Error{Fault::Conflict,
                              fmt::format("name: cluster {} is joined", cluster.name)};
-              const auto check = parts.check_cluster(cluster);
+              const auto check = parts.check_cluster(cluster, {});
               if (!check) return check.error();
               if (Status may = may_join(*check, is_unchecked); !may) return may;
               put_into_books(parts, call, cluster);
@@ -179,12 +180,18 @@ void join_cluster(const AdminParts& parts, const CallPtr& call) {
 
 void check_cluster(const AdminParts& parts, const CallPtr& call) {
   const auto cluster = read_cluster(call->request.body);
-  if (!cluster) {
-    call->answer(cluster.error());
+  const auto has_objects = query_bool(call->request, "objects", false);
+  const Status known = only_query(call->request, {"objects", "kinds"});
+  if (!cluster || !has_objects || !known) {
+    call->answer(!known ? known.error() : cluster ? has_objects.error() : cluster.error());
     return;
   }
-  on_worker(parts.work, call, [&parts, call, cluster = *cluster]() -> Status {
-    const auto check = parts.check_cluster(cluster);
+  ClusterUse use{.has_objects = *has_objects};
+  for (const std::string_view kind : split(call->request.query_value("kinds"), ',')) {
+    if (!kind.empty()) use.kinds.emplace_back(kind);
+  }
+  on_worker(parts.work, call, [&parts, call, cluster = *cluster, use]() -> Status {
+    const auto check = parts.check_cluster(cluster, use);
     if (!check) return check.error();
     call->answer(200, check_json(cluster, *check));
     return Ok{};

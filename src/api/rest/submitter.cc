@@ -66,7 +66,7 @@ Status check_pins(const sched::World& world, const std::vector<std::string>& pin
                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
-Status check_job(const sched::World& world, const model::JobSpec& spec) {
+Status check_queues(const sched::World& world, const model::JobSpec& spec) {
   std::vector<std::string> queues = spec.extra_queues;
   queues.push_back(spec.queue);
   for (const std::string& queue : queues) {
@@ -75,6 +75,19 @@ Status check_job(const sched::World& world, const model::JobSpec& spec) {
       return invalid(
           fmt::format("queue: there is no queue \"{}\"{}", queue, known_queues(world, queue)));
   }
+  return Ok{};
+}
+
+Missing missing_of(const sched::World& world, const std::vector<model::JobSpec>& specs) {
+  for (const model::JobSpec& spec : specs) {
+    if (!check_queues(world, spec)) return Missing::Queue;
+    if (!check_pins(world, spec.gang.clusters)) return Missing::Cluster;
+  }
+  return Missing::Nothing;
+}
+
+Status check_job(const sched::World& world, const model::JobSpec& spec) {
+  if (Status status = check_queues(world, spec); !status) return status;
   if (Status status = check_pins(world, spec.gang.clusters); !status) return status;
   const std::string& pool = spec.gang.pool;
   if (!pool.empty() && world.find_pool(pool).is_none() && world.find_fleet_pool(pool) == nullptr)
@@ -347,6 +360,7 @@ void Submitter::hand_over(Waiting waiting) {
     bool repeated = false;
     bool is_first = false;  // under its key
     bool is_busy = false;
+    Missing missing = Missing::Nothing;
     FinishedJobs finished;
     std::vector<ports::Payload> payloads;
     std::vector<AcceptedCommand> commands;
@@ -384,7 +398,10 @@ void Submitter::hand_over(Waiting waiting) {
       return Error{Fault::Unavailable, fmt::format("{} jobs wait already", waiting)};
     }
     std::vector<model::JobSpec> specs = take_specs(submit);
-    if (Status status = check_jobs(world, specs, shared->finished); !status) return status.error();
+    if (Status status = check_jobs(world, specs, shared->finished); !status) {
+      shared->missing = missing_of(world, specs);
+      return status.error();
+    }
     control::Asked asked = asked_of(submit, std::move(specs), now);
     asked.payloads = std::move(shared->payloads);
     if (!submit.key.empty()) {
@@ -398,7 +415,7 @@ void Submitter::hand_over(Waiting waiting) {
                      accepted = options_.accepted](const Result<control::Answer>& answer) {
     if (!answer) {
       if (shared->is_first) recent->seen.erase({shared->submit.user, shared->submit.key});
-      shared->done({answer.error(), shared->is_busy});
+      shared->done({answer.error(), shared->is_busy, shared->missing});
       return;
     }
     if (!shared->repeated && !shared->commands.empty()) accepted(std::move(shared->commands));

@@ -52,10 +52,14 @@ struct Submitted {
   bool repeated = false;
 };
 
+/// What a job names that is not there, and may be tomorrow.
+enum class Missing { Nothing, Queue, Cluster };
+
 /// How it went: the jobs, or an error; `busy`: too much waits already (429), nothing was kept.
 struct SubmitOutcome {
   Result<Submitted> result;
   bool busy = false;
+  Missing missing = Missing::Nothing;  // why there is an error
 };
 
 /// What the pods of a job run, as ports::Payloads says it, for whoever dispatches it soon.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -89,6 +90,23 @@ TEST_F(SubmitterTest, AJobIsDurableWithItsPayloadWhenItIsAnswered) {
   EXPECT_EQ(row->user, "ada");
   EXPECT_NE(store.payload(row->payload)->find("true"), std::string::npos);
   EXPECT_EQ(store.audit({}, 0, 9)->rows.at(0).verb, "submit");
+}
+
+TEST_F(SubmitterTest, WhatAJobNamesAndMayComeIsToldApartFromOtherErrors) {
+  put(submit("", "nowhere"));
+  Submit pinned = submit("");
+  pinned.jobs[0].spec.gang.clusters = {"later"};
+  put(std::move(pinned));
+  Submit pooled = submit("");
+  pooled.jobs[0].spec.gang.pool = "none";
+  put(std::move(pooled));
+  wait(3);
+  std::map<std::string, Missing> missing;
+  for (const SubmitOutcome& one : outcomes)
+    missing[one.result.error().message.substr(0, 4)] = one.missing;
+  EXPECT_EQ(missing,
+            (std::map<std::string, Missing>{
+                {"queu", Missing::Queue}, {"clus", Missing::Cluster}, {"pool", Missing::Nothing}}));
 }
 
 TEST_F(SubmitterTest, TwoOfOneKeyInOneStepAreOneJob) {

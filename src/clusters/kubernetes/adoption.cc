@@ -1,5 +1,7 @@
 #include "clusters/kubernetes/adoption.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <map>
@@ -83,10 +85,12 @@ Status find_objects(
     if (!there && there.error().is_not_found()) continue;
     if (!there) return unavailable(there.error());
     const json::array& owners = kube::items_at(*there, {"metadata", "ownerReferences"});
-    const bool is_its = std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
+    const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
       return text_at(owner, {"uid"}) == work.owner_uid;
     });
-    if (!is_its) continue;
+    const bool is_of_job = text_at(*there, {"metadata", "labels", job_label}) ==
+                           label_value(work.job);  // an earlier server made it
+    if (!is_owned && !is_of_job) continue;
     if (Status done = found(*kind, *there); !done) return done;
   }
   return Ok{};
@@ -107,6 +111,18 @@ Status released(kube::Client& client, const ports::LeftWork& work) {
       });
 }
 
+/// As wanted by the job.
+Status mark(kube::Client& client, const ports::LeftWork& work, const json::value& pod) {
+  json::value patch = json::object();
+  kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
+  kube::set_at(patch, {"metadata", "labels", adopting_label}, json::string(label_value(work.job)));
+  const auto marked =
+      client.send(kube::patch_request(kube::resources::pods(), work.ns, kube::name_of(pod),
+                                      kube::Patch::Merge, patch, {.field_manager = field_manager}));
+  if (!marked && !marked.error().is_not_found()) return unavailable(marked.error());
+  return Ok{};
+}
+
 Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& work) {
   kube::RestMapper kinds(client);
   Descent ours(client, kinds, work.ns);
@@ -117,26 +133,23 @@ Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& 
   if (const Status done = find_objects(client, kinds, work, add); !done) return done.error();
   ports::AdoptedPods found;
   if (ours.is_empty()) return found;
-  const auto pods = kube::list_all(client, kube::resources::pods(), work.ns,
-                                   {.label_selector = "!" + std::string(job_label), .limit = 500});
-  if (!pods) return unavailable(pods.error());
-  for (const json::value& pod : pods->items) {
-    const PodSight sight = pod_sight_of(pod);
-    if (!sight.is_live()) continue;
-    const auto is_ours = ours.has(pod);
-    if (!is_ours) return unavailable(is_ours.error());
-    if (!*is_ours) continue;
-    json::value patch = json::object();
-    kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
-    kube::set_at(patch, {"metadata", "labels", adopting_label},
-                 json::string(label_value(work.job)));
-    const auto marked = client.send(kube::patch_request(kube::resources::pods(), work.ns,
-                                                        kube::name_of(pod), kube::Patch::Merge,
-                                                        patch, {.field_manager = field_manager}));
-    if (!marked && !marked.error().is_not_found()) return unavailable(marked.error());
-    if (sight.node.empty()) continue;
-    ++found.bound;
-    found.nodes.insert(sight.node);
+  // Nobody has the job in his books yet, so what has its mark was made for it by an earlier server.
+  for (const std::string& selector :
+       {fmt::format("!{}", job_label), fmt::format("{}={}", job_label, label_value(work.job))}) {
+    const auto pods = kube::list_all(client, kube::resources::pods(), work.ns,
+                                     {.label_selector = selector, .limit = 500});
+    if (!pods) return unavailable(pods.error());
+    for (const json::value& pod : pods->items) {
+      const PodSight sight = pod_sight_of(pod);
+      if (!sight.is_live()) continue;
+      const auto is_ours = ours.has(pod);
+      if (!is_ours) return unavailable(is_ours.error());
+      if (!*is_ours) continue;
+      if (const Status done = mark(client, work, pod); !done) return done.error();
+      if (sight.node.empty()) continue;
+      ++found.bound;
+      found.nodes.insert(sight.node);
+    }
   }
   return found;
 }

@@ -2,7 +2,8 @@
 // attempt would be taken for strays and removed. First, before the job is submitted, its pods are
 // marked as wanted by it (adopting_label): they count as foreign no more, so that the job finds
 // their room free. Then, when its attempt is made, ObjectWriter meets the objects and marks both
-// as the attempt's own.
+// as the attempt's own. What an earlier server made for the same job, of which nothing is in the
+// books any more, is taken over alike.
 #pragma once
 
 #include <condition_variable>

@@ -88,10 +88,20 @@ void AttemptBook::keep_failure(const ports::Attempt& attempt, const GangState& s
   commands_.emplace_back(TellStand{attempt});
 }
 
-void AttemptBook::vanished(const ports::Attempt& attempt, Time now) {
+void AttemptBook::vanished(const ports::Attempt& attempt, const AttemptCare& care, Time now) {
   const auto [at, is_new] = entries_.try_emplace(attempt);
   const Change change(*this, at);
   if (!is_new) return say_again(attempt, at->second);
+  if (care.care.missing_fails) {  // unless its owner went too, which is about to be said
+    Entry& entry = at->second;
+    entry.stage = Stage::Made;
+    entry.is_found = true;
+    entry.has_started = true;
+    entry.care = care;
+    entry.is_withdrawn = true;
+    entry.at = now + options_.owner_patience;
+    return;
+  }
   at->second.stage = Stage::Over;
   at->second.at = now;
   at->second.outcome = gone(attempt);
@@ -140,6 +150,15 @@ void AttemptBook::removed(const ports::Attempt& attempt) {
   commands_.emplace_back(ConfirmGone{attempt});
 }
 
+void AttemptBook::not_removed(const ports::Attempt& attempt, Time now) {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end() || at->second.stage != Stage::Removing) return;
+  const Change change(*this, at);
+  at->second.stage = Stage::Confirming;
+  at->second.is_asking = false;
+  at->second.at = now + options_.look_again;
+}
+
 void AttemptBook::confirmed(const ports::Attempt& attempt, bool is_gone, Time now) {
   const auto at = entries_.find(attempt);
   if (at == entries_.end() || at->second.stage != Stage::Confirming) return;
@@ -178,19 +197,19 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
   }
   if (entry.stage == Stage::Failing) return seen_failing(attempt, entry, state);
   if (entry.stage != Stage::Made) return;
+  entry.is_ended = state.is_ended;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
-    if (state.is_ended && !entry.is_guess) end(attempt, entry, now);
+    if (state.is_ended && !entry.is_guess && !state.lacks_pods) end(attempt, entry, now);
     return;
   }
   entry.trouble = state.reason;
-  const bool is_leaving = state.phase == GangPhase::Withdrawn ||
-                          (state.phase == GangPhase::Disrupted && state.is_missing);
-  entry.was_leaving |= entry.is_found && !entry.was_seen && is_leaving;
+  entry.was_leaving |= entry.is_found && !entry.was_known && state.is_root_leaving;
   if (!look_at_care(entry, state, now)) return;
   look_at_failed_pods(attempt, entry, state, now);
   entry.was_seen |= state.phase != GangPhase::Absent;
-  const bool was_whole = std::exchange(
-      entry.was_whole, entry.was_whole || (entry.was_seen && state.phase != GangPhase::Partial));
+  entry.was_known |= entry.was_seen && state.is_known;
+  const bool is_whole = entry.was_known && state.is_known && state.phase != GangPhase::Partial;
+  const bool was_whole = std::exchange(entry.was_whole, entry.was_whole || is_whole);
   switch (state.phase) {
     case GangPhase::Absent:  // until it was seen, the cache may be behind: the deadline decides
       if (!entry.was_seen) return;
@@ -202,7 +221,9 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
           attempt, entry,
           lost(attempt, entry, state.reason + "; the others were deleted by somebody else", now),
           now);
-    case GangPhase::Starting:
+    case GangPhase::Starting:  // or it was scaled down while nobody watched
+      if (state.least_pods > 0 && entry.was_ready) start(attempt, entry);
+      return;
     case GangPhase::Withdrawn:
       return;
     case GangPhase::Running:
@@ -234,19 +255,21 @@ bool AttemptBook::look_at_care(Entry& entry, const GangState& state, Time now) c
     entry.was_whole |= entry.is_found && entry.care.care.missing_fails;
   }
   const bool has_root = state.care.has_owner;
-  entry.had_root |= has_root;
+  // The Job that was its root went while nobody watched: with the object that owned it, maybe.
+  entry.had_root |= has_root || (entry.is_found && state.is_rootless && state.care.has_hub);
   if (state.phase == GangPhase::Withdrawn || (entry.had_root && !has_root)) {
     if (!std::exchange(entry.is_withdrawn, true)) entry.at = now + options_.owner_patience;
     return false;
   }
   if (state.phase == GangPhase::Absent || !state.is_known) return true;
-  entry.needed_pods = state.needed_pods;
+  const std::int64_t needed = entry.needed_of(state);
   entry.ready_pods = state.ready_pods;
   entry.succeeded_pods = state.succeeded_pods;
-  entry.has_all_pods = state.there_pods >= state.needed_pods;
-  if (state.has_enough_pods()) {
+  entry.has_all_pods = state.there_pods >= needed;
+  entry.was_ready |= state.has_pods(needed);
+  entry.needed_pods = entry.needed_of(state);
+  if (state.has_pods(needed)) {
     entry.is_short = false;
-    entry.was_ready = true;
   } else if (entry.care.has_limit()) {
     if (!std::exchange(entry.is_short, true)) entry.short_since = now;
     entry.at = entry.short_since + ready_limit_of(entry);
@@ -315,6 +338,7 @@ model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& e
 /// Which counts where such an end mostly does: the reason is lost with that server.
 model::EventBody AttemptBook::taken_back_before(const ports::Attempt& attempt, Entry& entry,
                                                 Time now) const {
+  entry.ailment = ports::Ailment::Forgotten;
   const std::string reason = "it was being taken back when the server stopped";
   if (!entry.care.has_limit() && !entry.care.care.requeues_failures)
     return start_failed(attempt, entry, reason, now);
@@ -345,7 +369,9 @@ void AttemptBook::pass(Time now) {
 }
 
 void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now) {
-  if (entry.stage == Stage::Made && entry.verdict) {
+  if (entry.stage == Stage::Made && entry.verdict && entry.is_ended && entry.verdict->success) {
+    end(attempt, entry, now);  // pods that succeeded are gone, and were never seen
+  } else if (entry.stage == Stage::Made && entry.verdict) {
     conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
@@ -452,6 +478,11 @@ std::string AttemptBook::kept_failure_of(const ports::Attempt& attempt) const {
   return why.empty() ? "failed" : why;
 }
 
+std::int64_t AttemptBook::needed_pods_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at == entries_.end() ? 0 : at->second.needed_pods;
+}
+
 ports::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   return at == entries_.end() ? ports::Ailment::None : at->second.ailment;
@@ -493,7 +524,7 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
   entry.is_guess = state.is_guess;
-  if (state.is_ended && !state.is_guess) end(attempt, entry, now);
+  if (state.is_ended && !state.is_guess && !state.lacks_pods) end(attempt, entry, now);
 }
 
 /// Of one that ended: whether its objects are left where they are.
@@ -548,10 +579,8 @@ void AttemptBook::conclude(const ports::Attempt& attempt, Entry& entry, model::E
 /// When all of it has ended meanwhile it takes no room any more, and that can be said.
 void AttemptBook::seen_failing(const ports::Attempt& attempt, Entry& entry,
                                const GangState& state) {
-  if (state.phase == GangPhase::Absent) {  // somebody deleted it
-    commands_.emplace_back(TellStand{attempt});
+  if (state.phase == GangPhase::Absent)  // somebody deleted it
     return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
-  }
   if (!state.is_ended || state.phase != GangPhase::Failed) return;
   entry.stage = Stage::Ended;
   entry.is_said = true;
@@ -561,6 +590,8 @@ void AttemptBook::seen_failing(const ports::Attempt& attempt, Entry& entry,
 void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome) {
   entry.outcome = std::move(outcome);
   entry.stage = Stage::Removing;
+  // It may be that nothing of it is seen again before its outcome is said.
+  if (entry.ailment != ports::Ailment::None) commands_.emplace_back(TellStand{attempt});
   commands_.emplace_back(RemoveObjects{attempt});
 }
 

@@ -81,7 +81,7 @@ class AttemptBook {
   /// how long is not known any more, so that their time begins anew.
   void keep_failure(const ports::Attempt& attempt, const GangState& state, Time now);
   /// There was one, and the cluster has no trace of it.
-  void vanished(const ports::Attempt& attempt, Time now);
+  void vanished(const ports::Attempt& attempt, const AttemptCare& care, Time now);
 
   // What came of it.
   enum class Making {
@@ -94,6 +94,8 @@ class AttemptBook {
   void look_after(const ports::Attempt& attempt, const AttemptCare& care);
   void made(const ports::Attempt& attempt, Making how, const std::string& reason, Time now);
   void removed(const ports::Attempt& attempt);
+  /// The cluster did not take all deletes, and nobody asks for every kind whether it is gone.
+  void not_removed(const ports::Attempt& attempt, Time now);
   void confirmed(const ports::Attempt& attempt, bool is_gone, Time now);
   void seen(const ports::Attempt& attempt, const GangState& state, Time now);
   /// It is on nodes that are no place for it: taken back whole, which counts as no requeue.
@@ -107,6 +109,8 @@ class AttemptBook {
   bool knows(const ports::Attempt& attempt) const { return entries_.count(attempt) == 1; }
   /// All its objects are there, or were when it ended.
   bool is_made(const ports::Attempt& attempt) const;
+  /// So many of its pods have to be ready, or to have succeeded; 0: it is not known.
+  std::int64_t needed_pods_of(const ports::Attempt& attempt) const;
   /// What was wrong with it, once it is taken back or has failed.
   ports::Ailment ailment_of(const ports::Attempt& attempt) const;
   /// Why it failed for good, if its objects are kept for a while nevertheless; "": they are not.
@@ -141,9 +145,10 @@ class AttemptBook {
     Stage stage = Stage::Making;
     bool has_started = false;
     bool was_seen = false;                    // of Made: at least one of its objects
+    bool was_known = false;                   // and how they stand
     bool was_whole = false;                   // all of them at once
     bool is_found = false;                    // an earlier server made it
-    bool was_leaving = false;                 // and its objects were being deleted then
+    bool was_leaving = false;                 // and was deleting it when it stopped
     bool is_said = false;                     // the outcome
     bool is_back = false;                     // of Over: something of it is seen again
     bool is_asking = false;                   // of Confirming: the question is under way
@@ -152,6 +157,7 @@ class AttemptBook {
     std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
     std::optional<model::Finished> verdict;   // of Made: how it ends, at the latest at `at`
     bool is_guess = false;                    // of the verdict: the pod's own may still come
+    bool is_ended = false;                    // and all of it had ended when it was seen last
     std::string trouble;                      // the last reason why it does not start
     int failed_starts = 0;                    // of the job here, in a row, with this one
 
@@ -170,6 +176,12 @@ class AttemptBook {
     std::optional<model::Finished> failure = {};  // pods have failed, which is borne until
     Time fails_at = Time::never();
     ports::Ailment ailment = ports::Ailment::None;
+
+    /// What scales itself may do so once all its pods were there; of one that was found, they
+    /// were as far as anybody knows.
+    std::int64_t needed_of(const GangState& state) const {
+      return was_ready || is_found ? state.least_pods : state.needed_pods;
+    }
 
     // As the book counts it, see Change.
     bool is_open = false;

@@ -252,7 +252,9 @@ TEST(AttemptCare, OneThatAnEarlierServerWasTakingBackIsRequeuedAndThatCounts) {
     story.care.requeues = 1;
     GangState leaving = story.state(0, is_withdrawn ? GangPhase::Withdrawn : GangPhase::Disrupted);
     leaving.is_missing = !is_withdrawn;
+    leaving.is_root_leaving = true;
     story.book.adopt(story.it(), story.now);
+    story.book.seen(story.it(), story.unknown(), story.now);  // kinds that are not listed yet
     story.book.seen(story.it(), leaving, story.now);
     if (is_withdrawn) {
       EXPECT_THAT(story.next_steps(), IsEmpty()) << "its owner may be going, and says so";
@@ -265,7 +267,31 @@ TEST(AttemptCare, OneThatAnEarlierServerWasTakingBackIsRequeuedAndThatCounts) {
                                         "server stopped",
                                         is_withdrawn ? 120'000 : 90'000)));
     EXPECT_EQ(story.requeues, 2U);
+    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::Forgotten);
   }
+}
+
+TEST(AttemptCare, WhatWasNotListedYetWhenItWasMadeIsNotMissed) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .missing_fails = true};
+  story.make_next();
+  story.book.seen(story.it(), story.unknown(), story.now);
+  story.book.seen(story.it(), story.state(0, GangPhase::Partial), story.now);
+  story.see_ready(3);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "started"));
+  story.book.seen(story.it(), story.state(0, GangPhase::Partial), story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "it was whole, once";
+}
+
+TEST(AttemptCare, WhatWasWrongIsToldWithTheEndNotWithTheNextSight) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .ready_within = seconds(60)};
+  story.make_next();
+  story.next_steps();
+  story.pass_at(Time{60'000});
+  const auto commands = story.book.take();
+  EXPECT_TRUE(std::holds_alternative<TellStand>(commands.front()));
+  EXPECT_TRUE(std::holds_alternative<RemoveObjects>(commands.back()));
 }
 
 TEST(AttemptCare, WhatIsToBeKeptStaysWhenItHasEndedAndGoesWhenAskedTo) {
@@ -350,6 +376,53 @@ TEST(AttemptCare, PodsMustBeThereSoonerThanTheyMustBeReady) {
   EXPECT_THAT(all.next_steps(), ElementsAre("remove"));
 }
 
+TEST(AttemptCare, WhatScalesItselfMayHaveFewerPodsOnceAllWereThere) {
+  const auto see = [](CaredFor& in, std::int64_t running) {
+    GangState state = in.state(running);
+    state.there_pods = running;
+    state.least_pods = 2;
+    in.book.seen(in.it(), state, in.now);
+  };
+  CaredFor story;
+  story.care.care = {
+      .starts_when_made = true, .ready_within = seconds(300), .pods_within = seconds(60)};
+  story.make_next();
+  story.next_steps();
+  see(story, 2);
+  EXPECT_EQ(story.book.needed_pods_of(story.it()), 3);
+  CaredFor slow = story;
+  slow.pass_at(Time{60'000});
+  EXPECT_THAT(slow.next_steps(), ElementsAre("remove")) << "one pod was never made";
+  see(story, 3);
+  EXPECT_EQ(story.book.needed_pods_of(story.it()), 2);
+  see(story, 2);
+  story.pass_at(Time{1'000'000});
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+  see(story, 1);
+  story.pass_at(Time{1'060'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+
+  CaredFor found;
+  found.care.care = story.care.care;
+  found.book.adopt(found.it(), found.now);
+  see(found, 2);
+  found.pass_at(Time{1'000'000});
+  EXPECT_THAT(found.next_steps(), ElementsAre("started")) << "it may have been scaled before";
+}
+
+TEST(AttemptBook, AClusterThatWasScaledDownWhileNoServerRanRunsOn) {
+  Story story;
+  GangState state{.phase = GangPhase::Starting};
+  state.needed_pods = 3;
+  state.least_pods = 2;
+  state.ready_pods = 2;
+  story.book.adopt(a1, story.now);
+  story.book.seen(a1, state, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("started"));
+  story.book.pass(Time{600'000});
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+}
+
 TEST(AttemptCare, PodsThatFailedAreBorneForAWhile) {
   CaredFor story;
   story.care.care = {.starts_when_made = true,
@@ -428,6 +501,48 @@ TEST(AttemptCare, AnObjectThatWasDeletedWhileNoServerRanIsMissedByTheNextOne) {
     EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
     EXPECT_THAT(story.end_this(),
                 ElementsAre("confirm", ::testing::StartsWith("finished false 1 ")));
+  }
+}
+
+TEST(AttemptCare, AnObjectThatIsBeingDeletedAfterARestartWasNotTakenBackByUs) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true, .missing_fails = true};
+  GangState deleting = story.state(3, GangPhase::Disrupted);
+  deleting.is_missing = true;
+  deleting.reason = "Job j was deleted by somebody else";
+  story.book.adopt(story.it(), story.now);
+  story.book.seen(story.it(), deleting, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "the root would go first";
+  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+  EXPECT_THAT(story.end_this(),
+              ElementsAre("confirm", "finished false 1 Job j was deleted by somebody else"));
+}
+
+TEST(AttemptCare, AJobThatWasItsOwnRootIsMissedAfterARestartUnlessItsOwnerWentToo) {
+  for (const bool has_pods : {false, true}) {
+    CaredFor story;
+    story.care.care = {.starts_when_made = true, .missing_fails = true};
+    story.care.has_hub = true;
+    if (has_pods) {
+      GangState rootless = story.state(1, GangPhase::Partial);
+      rootless.is_rootless = true;
+      story.book.adopt(story.it(), story.now);
+      story.book.seen(story.it(), rootless, story.now);
+    } else {
+      story.book.vanished(story.it(), story.care, story.now);
+    }
+    story.pass_at(story.now + seconds(29));
+    EXPECT_THAT(story.next_steps(), IsEmpty());
+    CaredFor cancelled = story;
+    story.pass_at(story.now + seconds(1));
+    EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_THAT(
+        story.end_this(),
+        ElementsAre("confirm", "finished false 1 its objects were deleted by somebody else"));
+    cancelled.book.remove(cancelled.it(), cancelled.now);
+    EXPECT_THAT(cancelled.next_steps(), ElementsAre("remove"));
+    EXPECT_THAT(cancelled.end_this(), ElementsAre("confirm", "gone"));
   }
 }
 

@@ -280,7 +280,7 @@ TEST(AttemptBook, AdoptedAttemptsAreWatchedAndVanishedOnesStayGone) {
   story.see(GangPhase::Running);
   EXPECT_THAT(story.next_steps(), ElementsAre("started"));
   const ports::Attempt b{"b", 1};
-  story.book.vanished(b, story.now);
+  story.book.vanished(b, {}, story.now);
   story.book.create(b, story.now);
   EXPECT_THAT(story.next_steps(), ElementsAre("gone", "gone"));
   EXPECT_THAT(story.book.alive(), ElementsAre(a1));
@@ -304,6 +304,33 @@ TEST(AttemptBook, WhatArrivesAfterItsDeleteIsRemovedAgainAndNothingIsSaidTwice) 
   EXPECT_THAT(story.next_steps(), IsEmpty());
 }
 
+TEST(AttemptBook, DeletesThatTheClusterDidNotTakeAreRepeatedBeforeAnybodyAsksWhetherAllIsGone) {
+  Story story;
+  story.make_it();
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  story.book.not_removed(a1, story.now);
+  story.book.pass(Time{1'999});
+  EXPECT_THAT(story.next_steps(), IsEmpty());
+  story.book.pass(Time{2'000});
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(), ElementsAre("confirm", "gone"));
+}
+
+TEST(AttemptBook, ItHasEndedWhenThePodsThatSucceededAreSeenOrDoNotCome) {
+  GangState complete{.phase = GangPhase::Succeeded, .is_ended = true, .lacks_pods = true};
+  Story story;
+  story.make_it();
+  story.book.seen(a1, complete, story.now);
+  EXPECT_THAT(story.next_steps(), IsEmpty()) << "their output is not read";
+  Story late = story;
+  complete.lacks_pods = false;
+  story.book.seen(a1, complete, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("finished true 0"));
+  late.book.pass(Time{10'000});
+  EXPECT_THAT(late.next_steps(), ElementsAre("finished true 0")) << "somebody deleted them";
+}
+
 TEST(AttemptBook, AListOfObjectsThatLostOneIsStartedAgainOnceItRan) {
   Story story;
   story.make_it();
@@ -319,7 +346,7 @@ TEST(AttemptBook, AListOfObjectsThatLostOneIsStartedAgainOnceItRan) {
 
 TEST(AttemptBook, OutcomesAreForgottenAfterAWhile) {
   Story story;
-  story.book.vanished(a1, story.now);
+  story.book.vanished(a1, {}, story.now);
   story.book.pass(Time{3'599'999});
   EXPECT_TRUE(story.book.knows(a1));
   story.book.pass(Time{3'600'000});

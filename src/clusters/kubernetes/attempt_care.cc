@@ -57,7 +57,7 @@ Duration ready_limit(const model::ObjectCare& care, int requeues, Duration other
     if (care.ready_growth == ReadyGrowth::Linear) limit = limit + first;
     if (care.ready_growth == ReadyGrowth::Exponential) limit = limit + limit;
   }
-  return std::min(limit, std::max(most, first));
+  return requeues > 0 ? std::min(limit, most) : first;  // as MCAD: the first is what it is
 }
 
 bool is_worth_a_requeue(const model::ObjectCare& care, int exit_code) {

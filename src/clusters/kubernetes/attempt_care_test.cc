@@ -33,6 +33,14 @@ TEST(AttemptCare, TheTimeToGetReadyGrowsAsItsJobSays) {
         .ready_within_next = seconds(60),
         .ready_growth = ReadyGrowth::Linear},
        {30, 30, 60, 90}},
+      {{.ready_within = seconds(60),
+        .ready_within_most = seconds(20),
+        .ready_growth = ReadyGrowth::Exponential},
+       {60, 20, 20}},
+      {{.ready_within = seconds(60),
+        .ready_within_most = seconds(20),
+        .ready_growth = ReadyGrowth::Linear},
+       {60, 20, 20}},
       {{.ready_growth = ReadyGrowth::Exponential}, {600, 600, 1200}},
   };
   for (const auto& c : cases) {
@@ -64,6 +72,7 @@ TEST(AttemptCare, ReadsBackFromItsText) {
   const ObjectCare all{.starts_when_made = true,
                        .ready_pods = 3,
                        .ready_within = minutes(1),
+                       .ready_within_next = minutes(2),
                        .ready_within_most = hours(2),
                        .ready_growth = ReadyGrowth::Linear,
                        .requeues_most = 5,

@@ -1,5 +1,7 @@
 #include "clusters/kubernetes/foster_pods.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <mutex>
@@ -51,7 +53,8 @@ std::optional<json::value> foster_marks(const json::value& object) {
 
 class FosterPods::Core : public std::enable_shared_from_this<Core> {
  public:
-  explicit Core(kube::Client& client) : client_(client), kinds_(client) {}
+  Core(kube::Client& client, std::string server)
+      : client_(client), server_(std::move(server)), kinds_(client) {}
 
   /// Of an object, whether it was taken over or comes from one that was: by its uid.
   using Marks = std::shared_ptr<const json::value>;  // null: it was not
@@ -64,7 +67,8 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
     find_maker(pod, ns, 0,
                [self = shared_from_this(), ns, name = std::string(kube::name_of(pod)),
                 uid = std::string(kube::uid_of(pod))](const Marks& marks) {
-                 if (marks) self->mark(ns, name, uid, *marks);
+                 if (marks && text_at(*marks, {"labels", server_label}) == self->server_)
+                   self->mark(ns, name, uid, *marks);
                });
   }
 
@@ -146,6 +150,7 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   }
 
   kube::Client& client_;
+  const std::string server_;
   kube::RestMapper kinds_;
   mutable std::mutex mutex_;
   std::map<std::string, Marks> known_;  // by uid; guarded by mutex_, as the next
@@ -171,8 +176,8 @@ class PodSink final : public kube::ObjectSink {
 
 }  // namespace
 
-FosterPods::FosterPods(kube::Client& client)
-    : client_(client), core_(std::make_shared<Core>(client)) {}
+FosterPods::FosterPods(kube::Client& client, std::string server)
+    : client_(client), server_(std::move(server)), core_(std::make_shared<Core>(client, server_)) {}
 
 FosterPods::~FosterPods() {
   for (const auto& [ns, space] : spaces_) {
@@ -180,13 +185,17 @@ FosterPods::~FosterPods() {
   }
 }
 
-void FosterPods::look_after(const ports::Attempt& attempt, const std::string& ns) {
+void FosterPods::look_after(const ports::Attempt& attempt, const std::string& ns,
+                            std::size_t objects) {
   Space& space = spaces_[ns];
-  space.is_stale |= space.attempts.insert(attempt).second;
+  std::size_t& known = space.attempts[attempt];
+  space.is_stale |= objects > known;
+  known = objects;
 }
 
 void FosterPods::forget(const std::function<bool(const ports::Attempt&)>& is_over) {
-  for (auto& [ns, space] : spaces_) std::erase_if(space.attempts, is_over);
+  for (auto& [ns, space] : spaces_)
+    std::erase_if(space.attempts, [&](const auto& one) { return is_over(one.first); });
 }
 
 void FosterPods::pass() {
@@ -206,7 +215,9 @@ void FosterPods::pass() {
       kube::ReflectorOptions options;
       options.resource = kube::resources::pods();
       options.ns = at->first;
-      options.label_selector = "!" + std::string(job_label);
+      // Those without the label too.
+      options.label_selector = server_.empty() ? "!" + std::string(job_label)
+                                               : fmt::format("{}!={}", server_label, server_);
       space.pods = std::make_unique<kube::Reflector>(
           client_, options,
           std::make_shared<PodSink>([core = core_](const json::value& pod) { core->look(pod); }));

@@ -1,7 +1,7 @@
 // Pods that come after their attempt took their object over (adoption.h): templates that another
-// controller made have no labels of Muster, so that what a Deployment, a Job or KubeRay makes in
-// the place of a pod has none either. Such pods are found by their owners and marked like the
-// others.
+// controller made have no labels of Muster, and those that an earlier server made have its own, so
+// that what a Deployment, a Job or KubeRay makes in the place of a pod has the same. Such pods are
+// found by their owners and marked like the others.
 //
 // Only namespaces with objects of that kind are looked at, so a cluster without a takeover costs
 // nothing.
@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "kube/client.h"
@@ -29,12 +28,13 @@ std::optional<boost::json::value> foster_marks(const boost::json::value& object)
 
 class FosterPods {
  public:
-  /// The client must outlive it.
-  explicit FosterPods(kube::Client& client);
+  /// The client must outlive it. `server`: whose pods need no look.
+  FosterPods(kube::Client& client, std::string server);
   ~FosterPods();
 
-  /// The attempt has objects there that it took over.
-  void look_after(const ports::Attempt& attempt, const std::string& ns);
+  /// The attempt has so many objects there that it took over. They are taken one after the other,
+  /// so each that is new may own pods that were taken for those of others before.
+  void look_after(const ports::Attempt& attempt, const std::string& ns, std::size_t objects);
   void forget(const std::function<bool(const ports::Attempt&)>& is_over);
   /// Now and then: begins to look where it is to, and ends where nothing is left to look after.
   void pass();
@@ -42,11 +42,12 @@ class FosterPods {
  private:
   class Core;
   struct Space {
-    std::set<ports::Attempt> attempts = {};
-    bool is_stale = true;  // somebody came whose pods were taken for those of others
+    std::map<ports::Attempt, std::size_t> attempts = {};  // and how many objects each has
+    bool is_stale = true;  // an object came whose pods were taken for those of others
     std::unique_ptr<kube::Reflector> pods = {};
   };
   kube::Client& client_;
+  const std::string server_;
   std::shared_ptr<Core> core_;
   std::map<std::string, Space> spaces_;
 };

@@ -159,6 +159,7 @@ JobSight job_sight_of(const json::value& job) {
   JobSight sight;
   read_owner(job, sight);
   sight.completions = integer_at(job, {"spec", "completions"}, 1);
+  sight.succeeded = integer_at(job, {"status", "succeeded"});
   const auto sets =
       parse_int(text_at(job, {"metadata", "annotations", sets_annotation}), "sets", 1, 1 << 20);
   if (sets) sight.sets = static_cast<std::size_t>(*sets);
@@ -304,6 +305,11 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
                                [](const JobSight& job) { return job.end != JobSight::End::None; });
   if (are_all_complete) {
     state.phase = GangPhase::Succeeded;
+    std::int64_t succeeded = 0;
+    for (const JobSight& job : jobs) succeeded += job.succeeded;
+    state.lacks_pods = succeeded > std::count_if(pods.begin(), pods.end(), [](const auto& pod) {
+                         return pod.phase == "Succeeded";
+                       });
     return state;
   }
   read_trouble(jobs, pods, taken, state);

@@ -26,7 +26,8 @@ struct JobSight {
   std::string ns = {};
   std::string uid = {};
   std::int64_t completions = 0;
-  std::size_t sets = 1;  // Jobs of the attempt, as this one says
+  std::int64_t succeeded = 0;  // pods, as it counts them
+  std::size_t sets = 1;        // Jobs of the attempt, as this one says
   End end = End::None;
   std::string why = {};  // it failed
   bool is_deleting = false;
@@ -88,22 +89,30 @@ struct GangState {
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
   bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
+  bool lacks_pods = false;     // of Succeeded: not all pods that have are seen, nor their output
 
   // Of lists of objects.
   AttemptCare care = {};
   bool is_known = true;          // false: its objects are not all seen yet
   std::int64_t needed_pods = 0;  // that have to be ready, or to have succeeded
+  std::int64_t least_pods = 0;   // of what scales itself: so many once all were there
   std::int64_t ready_pods = 0;   // of those that run
   std::int64_t succeeded_pods = 0;
   bool is_complete = false;      // its objects say that they are done; pods may still run
   bool is_missing = false;       // of Disrupted: one of its objects was deleted
+  bool is_root_leaving = false;  // the root is being deleted, as Muster itself does it first
+  bool is_rootless = false;      // the Job that was its own root is gone, and with it its care
   std::int64_t there_pods = 0;   // that start, run or have succeeded
   std::int64_t failed_pods = 0;  // and one of these, for its exit code and what is said of it:
   int failed_code = 0;
   std::string failed_why = {};
   std::string adopted_in = {};  // the namespace, if any of its objects was taken over; "": none
+  std::size_t adopted = 0;      // how many of them were, as far as is seen
 
-  bool has_enough_pods() const { return is_complete || ready_pods + succeeded_pods >= needed_pods; }
+  bool has_pods(std::int64_t needed) const {
+    return is_complete || ready_pods + succeeded_pods >= needed;
+  }
+  bool has_enough_pods() const { return has_pods(needed_pods); }
 };
 
 /// Of pods that were deleted, those that are still there long after their grace: `lost` on nodes

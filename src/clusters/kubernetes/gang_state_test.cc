@@ -90,6 +90,14 @@ TEST(GangState, SucceedsWhenAllJobsAreComplete) {
   EXPECT_NE(gang_state_of({of_two}, {done}).phase, GangPhase::Succeeded);
 }
 
+TEST(GangState, LacksThePodsThatSucceededAndAreNotSeenYet) {
+  const JobSight two =
+      job(R"({"succeeded":2,"conditions":[{"type":"Complete","status":"True"}]})", 2);
+  EXPECT_TRUE(gang_state_of({two}, {}).lacks_pods);
+  EXPECT_TRUE(gang_state_of({two}, {done}).lacks_pods);
+  EXPECT_FALSE(gang_state_of({two}, {done, done}).lacks_pods);
+}
+
 TEST(GangState, HasEndedWhenAllJobsSaySoAndNoPodLives) {
   EXPECT_TRUE(gang_state_of({complete}, {done}).is_ended);
   EXPECT_TRUE(gang_state_of({failed}, {crashed}).is_ended);

@@ -138,7 +138,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                              .on_change = [this] { wishes_.wake(); },
                              .others = GangWatch::watches * namespaces.size()});
   for (const std::string& ns : namespaces) watch_namespace(ns);
-  fosters_ = std::make_unique<FosterPods>(*client_);
+  fosters_ = std::make_unique<FosterPods>(*client_, options_.objects.server);
   logs_ =
       std::make_unique<PodLogs>(*client_, PodLogOptions{}, ports_.logs, [this] { wishes_.wake(); });
 }
@@ -261,6 +261,7 @@ void KubernetesCluster::work() {
       teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
       fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
       fosters_->pass();
+      logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
       next_free_ = now + free_pause;
     }
     get_acquainted();
@@ -359,14 +360,18 @@ void KubernetesCluster::look_at_gangs(Time now) {
   pass_logs(now);
   for (const ports::Attempt& attempt : std::exchange(unread_, {})) {
     const auto state = state_of(attempt);
-    tell_stand(attempt, state);
-    if (!state) continue;
+    if (!state) {
+      tell_stand(attempt, state);
+      continue;
+    }
     if (!state->adopted_in.empty() && book_.is_made(attempt))
-      fosters_->look_after(attempt, state->adopted_in);
-    // Whoever hears that it ended finds all of its output.
+      fosters_->look_after(attempt, state->adopted_in, state->adopted);
+    // Whoever hears that it ended finds all of its output: that of the pods which say so, too.
+    if (state->is_ended) logs_->look(attempt, pods_of(attempt), now);
     const bool is_read = !state->is_ended || logs_->is_complete(attempt);
     if (!is_read) unread_.insert(attempt);
     if (is_read) book_.seen(attempt, *state, now);
+    tell_stand(attempt, state);
   }
 }
 
@@ -376,6 +381,7 @@ void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
   teller_.tell(attempt, state, pods_of(attempt),
                {.is_made = book_.is_made(attempt),
                 .ailment = book_.ailment_of(attempt),
+                .needed_pods = book_.needed_pods_of(attempt),
                 .kept_failure = book_.kept_failure_of(attempt)});
 }
 
@@ -473,7 +479,9 @@ std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attem
     if (auto state = watches->workloads->state_of(attempt, pods)) return state;
   }
   for (const auto& watches : watches_) {
-    if (auto state = watches->gangs->listed_state_of(attempt)) return state;
+    auto state = watches->gangs->listed_state_of(attempt);
+    if (state && state->is_rootless) state->care = care_of(attempt);
+    if (state) return state;
   }
   GangState state;
   for (const auto& watches : watches_) {
@@ -541,7 +549,9 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
       expect_pods(attempt, pods);
       touch(attempt);
     } else if (was_created) {
-      book_.vanished(attempt, now);
+      const AttemptCare care = care_of(attempt);
+      if (care.has_hub) teller_.follow(attempt);
+      book_.vanished(attempt, care, now);
     }
     // Otherwise its create comes again, and makes what is missing of it.
   }
@@ -715,13 +725,14 @@ void KubernetesCluster::remove(const ports::Attempt& attempt) {
 /// only make it anew. Until then the root stays, so that the attempt is not taken for gone.
 void KubernetesCluster::stop(const ports::Attempt& attempt) {
   const auto command = ports_.payloads.of(attempt.job);
-  if (!command && command.error().fault == Fault::Unavailable) return book_.removed(attempt);
+  if (!command && command.error().fault == Fault::Unavailable)
+    return book_.not_removed(attempt, wall_now());
   if (!command || !is_in_place(**command)) return remove_objects(attempt);
   ++promised_;
   writer_->stop(*(*command)->hub, attempt, manifest::only_object((*command)->objects),
                 [this, attempt](bool is_stopped) {
                   answer([this, attempt, is_stopped] {
-                    if (!is_stopped) return book_.removed(attempt);
+                    if (!is_stopped) return book_.not_removed(attempt, wall_now());
                     remove_objects(attempt);
                   });
                 });
@@ -733,10 +744,18 @@ void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
       attempt, [&] { return namespace_of(attempt); },
       [this, attempt](bool is_taken) {
         answer([this, attempt, is_taken] {
+          if (!is_taken) return book_.not_removed(attempt, wall_now());
           book_.removed(attempt);
-          if (is_taken) clearing_.erase(attempt);
+          clearing_.erase(attempt);
         });
       });
+}
+
+/// As its job has it, where nothing in the cluster says so any more.
+AttemptCare KubernetesCluster::care_of(const ports::Attempt& attempt) const {
+  const auto command = ports_.payloads.of(attempt.job);
+  if (!command) return {};
+  return {.care = (*command)->care, .has_hub = (*command)->hub.has_value()};
 }
 
 /// Where a command would be made; "" if nobody knows.
@@ -751,9 +770,17 @@ void KubernetesCluster::confirm(const ports::Attempt& attempt) {
   ++promised_;
   writer_->confirm_gone(attempt, [this, attempt](bool is_gone) {
     answer([this, attempt, is_gone] {
-      book_.confirmed(attempt, is_gone, wall_now());
+      book_.confirmed(attempt, is_gone && !may_have_objects(attempt), wall_now());
       if (is_gone) clearing_.erase(attempt);
     });
+  });
+}
+
+/// Beside those that every attempt may have. What is started in its place stays.
+bool KubernetesCluster::may_have_objects(const ports::Attempt& attempt) const {
+  if (attempt.job.starts_with(model::in_place_prefix)) return false;
+  return std::any_of(watches_.begin(), watches_.end(), [&](const auto& watches) {
+    return watches->workloads->may_have_objects(attempt);
   });
 }
 

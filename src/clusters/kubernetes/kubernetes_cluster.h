@@ -162,6 +162,8 @@ class KubernetesCluster : public ports::Cluster,
   void stop(const ports::Attempt& attempt);
   void remove_objects(const ports::Attempt& attempt);
   std::string namespace_of(const ports::Attempt& attempt) const;
+  AttemptCare care_of(const ports::Attempt& attempt) const;
+  bool may_have_objects(const ports::Attempt& attempt) const;
   void confirm(const ports::Attempt& attempt);
 
   const KubernetesOptions options_;

@@ -48,12 +48,20 @@ class ListMaker {
     for (const model::PodPlace& place : action.pods) {
       nodes_[place.set].insert(place.node);
       ++placed_[place.set];
-      if (list_.templates[place.set].has_template) ++pods_;
+    }
+    for (const auto& [set, placed] : placed_) {
+      const manifest::PodTemplate& one = list_.templates[set];
+      if (!one.has_template || one.comes_later) continue;
+      pods_ += placed;
+      least_pods_ += one.least > 0 ? std::min(one.lowest, placed) : placed;
     }
     for (const manifest::PodTemplate& one : list_.templates) {
       if (one.object != manifest::no_object) makers_.insert(one.object);
     }
-    for (const manifest::PodTemplate& one : list_.covered) pods_ += one.count;
+    for (const manifest::PodTemplate& one : list_.covered) {
+      pods_ += one.count;
+      least_pods_ += one.count;
+    }
     is_own_root_ = list_.objects.size() == 1 && makers_.contains(0) &&
                    text_at(list_.objects[0], {"kind"}) == "Job" &&
                    text_at(list_.objects[0], {"apiVersion"}) == "batch/v1" &&
@@ -128,6 +136,7 @@ class ListMaker {
     set_at(made, {"data", "name"}, text(command_.name));
     set_at(made, {"data", "user"}, text(command_.user));
     set_at(made, {"data", "pods"}, text(std::to_string(pods_)));
+    if (least_pods_ < pods_) set_at(made, {"data", "leastPods"}, text(std::to_string(least_pods_)));
     if (command_.care != model::ObjectCare{})
       set_at(made, {"data", "care"}, text(care_text(command_.care)));
     if (command_.hub) put_hub(made, *command_.hub);
@@ -225,7 +234,10 @@ class ListMaker {
     for (const model::Toleration& one : defaults.tolerations) tolerations.push_back(to_json(one));
     if (!tolerations.empty()) set_at(spec, {"tolerations"}, std::move(tolerations));
     put_environment(spec, set);
-    bind_to_nodes(spec, nodes, options_.binding);
+    // Where the devices are that a claim is for, only the cluster's own scheduler knows.
+    const bool has_claims = !items_at(spec, {"resourceClaims"}).empty();
+    const bool may_move = has_claims && options_.binding == NodeBinding::Require;
+    bind_to_nodes(spec, nodes, may_move ? NodeBinding::Prefer : options_.binding);
   }
 
   /// What a container says itself stays.
@@ -256,7 +268,8 @@ class ListMaker {
   std::map<std::uint32_t, std::int64_t> placed_;          // pods, by set
   std::set<std::size_t> makers_;                          // objects with templates
   std::set<std::size_t> workloads_;                       // and those that say when they are done
-  std::int64_t pods_ = 0;
+  std::int64_t pods_ = 0;                                 // see RootSight, as the next
+  std::int64_t least_pods_ = 0;
   bool is_own_root_ = false;
 };
 
@@ -400,6 +413,8 @@ RootSight read_root(const json::value& marked, const json::value& data) {
   sight.workloads = static_cast<std::size_t>(
       number(text_at(marked, {"metadata", "annotations", workloads_annotation})));
   sight.pods = number(text_at(data, {"pods"}));
+  const bool scales = find(data, {"leastPods"}) != nullptr;
+  sight.least_pods = scales ? number(text_at(data, {"leastPods"})) : sight.pods;
   sight.care.care = parse_care(text_at(data, {"care"}));
   sight.care.has_hub = find(marked, {"metadata", "annotations", hub_annotation}) != nullptr;
   sight.care.has_owner = !items_at(marked, {"metadata", "ownerReferences"}).empty();

@@ -29,8 +29,9 @@ struct RootSight {
   std::uint32_t attempt = 0;
   std::string name = {};
   std::string uid = {};
-  std::size_t workloads = 0;  // objects that make pods, or have conditions by which they are done
-  std::int64_t pods = 0;      // that must be ready
+  std::size_t workloads = 0;    // objects that make pods, or have conditions by which they are done
+  std::int64_t pods = 0;        // that must be ready
+  std::int64_t least_pods = 0;  // of what scales itself: that stay; otherwise all of them
   std::vector<kube::Resource> kinds = {};  // of the workloads
   /// Of those that miss every object that somebody deletes: how many are no workloads, and of which
   /// kinds.

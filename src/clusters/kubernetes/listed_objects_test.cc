@@ -170,6 +170,40 @@ spec:
   const auto& worker = kube::items_at(listed.objects[0], {"spec", "workerGroupSpecs"}).at(0);
   EXPECT_EQ(kube::integer_at(worker, {"replicas"}), 2);
   EXPECT_EQ(root_sight_of(listed.root).pods, 3);
+  EXPECT_EQ(root_sight_of(listed.root).least_pods, 2) << "to which Ray may scale it down later";
+}
+
+TEST(ListedObjects, PodsWithClaimsAreFreeToGoWhereTheirDevicesAre) {
+  const auto affinity = [](const std::string& claims) {
+    const ListedObjects listed = made(
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: "
+        "{template: {spec: {" +
+            claims + "containers: [{name: a}]}}}}",
+        {{0, "n1", "", 0, 0}});
+    const auto* found = find(listed.objects[0], {"spec", "template", "spec", "affinity"});
+    return boost::json::serialize(*found);
+  };
+  EXPECT_THAT(affinity(""), HasSubstr("requiredDuring"));
+  EXPECT_THAT(affinity("resourceClaims: [{name: gpu, resourceClaimTemplateName: t}], "),
+              HasSubstr("preferredDuring"));
+}
+
+TEST(ListedObjects, PodsThatComeWhenOthersHaveSucceededAreNotAwaitedAtTheStart) {
+  const ListedObjects listed =
+      made(R"(
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: set}
+spec:
+  replicatedJobs:
+  - {name: load, template: {spec: {template: {spec: {containers: [{name: a}]}}}}}
+  - name: train
+    dependsOn: [{name: load, status: Complete}]
+    template: {spec: {parallelism: 2, template: {spec: {containers: [{name: a}]}}}}
+)",
+           {{0, "n1", "", 0, 0}, {1, "n2", "", 0, 0}, {1, "n3", "", 0, 0}});
+  EXPECT_EQ(root_sight_of(listed.root).pods, 1);
+  EXPECT_EQ(root_sight_of(listed.root).least_pods, 1);
 }
 
 TEST(ListedObjects, ANameThatTheServerWouldMakeUpIsTheSameEachTime) {

@@ -79,6 +79,19 @@ Status check_bounds(const LimitRule& rule, const std::string& who, const Amounts
                                  shown(request == requests.end() ? 0 : request->second, name), name,
                                  shown(least, name), rule.range));
   }
+  for (const auto& [name, most] : rule.ratio) {
+    const auto limit = limits.find(name);
+    const auto request = requests.find(name);
+    const bool is_said = limit != limits.end() && request != requests.end();
+    if (is_said && static_cast<double>(limit->second) * 1000 <=
+                       static_cast<double>(request->second) * static_cast<double>(most))
+      continue;
+    return invalid(fmt::format(
+        "{}: limit {} of {} to request {} is above the ratio of {} that LimitRange {} allows", who,
+        shown(limit == limits.end() ? 0 : limit->second, name), name,
+        shown(request == requests.end() ? 0 : request->second, name),
+        model::quantity_text(most, model::Scale::Milli), rule.range));
+  }
   return Ok{};
 }
 
@@ -102,22 +115,37 @@ bool counts(const QuotaSight& quota, const json::value& pod) {
          quota.priority_classes.end();
 }
 
-/// What one pod takes of what the word is about; none: it does not say, and would have to.
-struct Taken {
-  std::int64_t amount = 0;
-  bool must_be_said = false;
-};
-Taken taken_by(const json::value& pod, const std::string& word) {
-  if (word == "pods" || word == "count/pods") return {1};
-  if (word.starts_with("count/")) return {0};
-  const std::string resource = resource_of(word);
+/// What one pod takes of what the word is about.
+std::int64_t taken_by(const json::value& pod, const std::string& word) {
+  if (word == "pods" || word == "count/pods") return 1;
+  if (word.starts_with("count/")) return 0;
   const bool is_limit = word.starts_with("limits.");
   const Amounts amounts = is_limit ? manifest::pod_limits_of(pod) : manifest::pod_requests_of(pod);
-  const auto found = amounts.find(resource);
-  if (found != amounts.end()) return {found->second};
-  // The server demands these of every pod, and counts others as nothing.
-  const bool is_demanded = resource == "cpu" || resource == "memory";
-  return {0, is_demanded};
+  const auto found = amounts.find(resource_of(word));
+  return found == amounts.end() ? 0 : found->second;
+}
+
+/// Whether a pod or a container has an amount for the word, be it 0. A limit is a request too.
+bool says(const json::value& resources_of, const std::string& word) {
+  const std::string resource = resource_of(word);
+  return map_at(resources_of, {"resources", "limits"}).contains(resource) ||
+         (!word.starts_with("limits.") &&
+          map_at(resources_of, {"resources", "requests"}).contains(resource));
+}
+
+/// Who does not say what a quota with this word counts, and would have to: the server demands cpu
+/// and memory of every container, unless the pod says it as a whole. "": all do.
+std::string silent_container(const json::value& pod, const std::string& word) {
+  const std::string resource = resource_of(word);
+  const json::value* spec = find(pod, {"spec"});
+  if ((resource != "cpu" && resource != "memory") || spec == nullptr || says(*spec, word))
+    return "";
+  for (const std::string_view key : {"initContainers", "containers"}) {
+    for (const json::value& container : items_at(pod, {"spec", key})) {
+      if (!says(container, word)) return std::string(text_at(container, {"name"}));
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -135,6 +163,10 @@ std::vector<LimitRule> limit_rules_of(const json::value& limit_range) {
     rule.default_requests = manifest::amounts_of(map_at(item, {"defaultRequest"}));
     rule.min = manifest::amounts_of(map_at(item, {"min"}));
     rule.max = manifest::amounts_of(map_at(item, {"max"}));
+    for (const auto& member : map_at(item, {"maxLimitRequestRatio"})) {
+      const Amounts read = manifest::amounts_of({{"cpu", member.value()}});  // in thousandths
+      if (!read.empty()) rule.ratio[std::string(member.key())] = read.begin()->second;
+    }
   }
   return rules;
 }
@@ -223,11 +255,12 @@ Result<QuotaAsks> asks_of(const std::vector<PodsAsked>& pods,
       if (made != objects.end()) asks.by_objects[{quota.name, word}] = made->second;
       for (const PodsAsked& one : pods) {
         if (!counts(quota, one.pod)) continue;
-        const Taken taken = taken_by(one.pod, word);
-        if (taken.must_be_said)
-          return invalid(fmt::format("quota {} counts {}: every pod must say how much it wants",
-                                     quota.name, word));
-        if (taken.amount > 0) asks.by_pods[{quota.name, word}] += taken.amount * one.count;
+        if (const std::string silent = silent_container(one.pod, word); !silent.empty())
+          return invalid(fmt::format(
+              "quota {} counts {}: every container must say how much it wants, and {} does not",
+              quota.name, word, silent));
+        const std::int64_t taken = taken_by(one.pod, word);
+        if (taken > 0) asks.by_pods[{quota.name, word}] += taken * one.count;
       }
     }
   }

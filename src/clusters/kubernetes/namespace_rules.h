@@ -24,6 +24,7 @@ struct LimitRule {
   manifest::Amounts default_requests = {};
   manifest::Amounts min = {};
   manifest::Amounts max = {};
+  std::map<std::string, std::int64_t> ratio = {};  // of limit to request at most, in thousandths
 };
 std::vector<LimitRule> limit_rules_of(const boost::json::value& limit_range);
 

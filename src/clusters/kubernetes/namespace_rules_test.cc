@@ -58,8 +58,10 @@ TEST(NamespaceRules, AQuotaWithoutRoomSaysWhichAndHowMuch) {
        "limits: {nvidia.com/gpu: 1}", "2 requests.nvidia.com/gpu wanted, 3 of 4 are used"},
       {"{hard: {limits.memory: 4Gi}}", "{}", "limits: {memory: 2Gi}", ""},
       {"{hard: {limits.memory: 4Gi}}", "{}", "requests: {memory: 2Gi}",
-       "every pod must say how much"},
-      {"{hard: {requests.cpu: 4}}", "{}", "", "every pod must say how much it wants"},
+       "every container must say how much"},
+      {"{hard: {requests.cpu: 4}}", "{}", "",
+       "every container must say how much it wants, and a does not"},
+      {"{hard: {requests.cpu: 4}}", "{}", "requests: {cpu: 0}", ""},
       {"{hard: {count/jobs.batch: 5}}", "{count/jobs.batch: 5}", "",
        "1 count/jobs.batch wanted, 5 of 5 are used"},
       {"{hard: {pods: 0}, scopes: [Terminating]}", "{}", "", ""},
@@ -83,6 +85,21 @@ TEST(NamespaceRules, AQuotaWithoutRoomSaysWhichAndHowMuch) {
   }
 }
 
+TEST(NamespaceRules, AQuotaWantsAnAmountOfEveryContainerUnlessThePodSaysIt) {
+  const auto words = [](const std::string& spec) {
+    const auto status = check_namespace(with_quota("{hard: {requests.cpu: 9}}"),
+                                        {{yaml("{spec: " + spec + "}")}}, {});
+    return status ? "" : status.error().message;
+  };
+  const std::string containers = "containers: [{name: a, resources: {requests: {cpu: 1}}}]";
+  EXPECT_EQ(words("{" + containers + "}"), "");
+  EXPECT_THAT(words("{initContainers: [{name: i}], " + containers + "}"),
+              HasSubstr("and i does not"));
+  EXPECT_EQ(
+      words("{resources: {requests: {cpu: 2}}, initContainers: [{name: i}], " + containers + "}"),
+      "");
+}
+
 TEST(NamespaceRules, NoRoomIsForNowAndWhatMustBeSaidIsForEver) {
   const auto fault = [](const NamespaceRules& rules) {
     return check_namespace(rules, {{pod(""), 2}}, {}).error().fault;
@@ -101,6 +118,17 @@ TEST(NamespaceRules, ALimitRangeRefusesWhatIsAboveOrBelow) {
               HasSubstr("1Mi of memory is below the 1Gi that LimitRange r wants"));
   EXPECT_THAT(refusal(rules, "requests: {cpu: 1, memory: 1Gi}"),
               HasSubstr("has no limit of cpu; LimitRange r wants one of at most 2"));
+}
+
+TEST(NamespaceRules, ALimitRangeMayBoundTheLimitByTheRequest) {
+  const NamespaceRules rules =
+      with_range("{type: Container, maxLimitRequestRatio: {cpu: '1.5', memory: 2}}");
+  EXPECT_EQ(refusal(rules, "requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 3, memory: 2Gi}"), "");
+  EXPECT_THAT(refusal(rules, "requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 4, memory: 2Gi}"),
+              HasSubstr("container a: limit 4 of cpu to request 2 is above the ratio of 1500m that "
+                        "LimitRange r allows"));
+  EXPECT_THAT(refusal(rules, "requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 2}"),
+              HasSubstr("limit 0 of memory to request 1Gi"));
 }
 
 TEST(NamespaceRules, DefaultsCountAgainstTheQuota) {

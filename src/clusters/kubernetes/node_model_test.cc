@@ -105,6 +105,20 @@ TEST(KubernetesPod, WhileItShrinksTheNodesAllocationCounts) {
   EXPECT_EQ(use.requests.cpu.v, 2000);
 }
 
+TEST(KubernetesPod, WhileItShrinksWhatItsContainerStillHasCounts) {
+  const PodUse use = use_of(R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})",
+                            R"({"containerStatuses":[{"name":"a","allocatedResources":{"cpu":"1"},
+                                "resources":{"requests":{"cpu":"3"}}}]})");
+  EXPECT_EQ(use.requests.cpu.v, 3000);
+}
+
+TEST(KubernetesPod, APodLevelLimitIsARequestWhereNothingElseIs) {
+  const PodUse use = use_of(R"({"resources":{"limits":{"cpu":"3","memory":"4Gi"}},
+    "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})");
+  EXPECT_EQ(use.requests.cpu.v, 1000) << "what containers ask for goes before";
+  EXPECT_EQ(use.requests.memory.v, std::int64_t{4} << 30);
+}
+
 TEST(KubernetesPod, OnlyBoundPodsThatHaveNotEndedTakeRoom) {
   const auto foreign = [](std::string_view text) {
     return foreign_pod_of(boost::json::parse(text), GpuNaming()).has_value();

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/in_place_writer.h"
@@ -80,15 +82,43 @@ MadeObjects in_the_way(const json::value& object, const json::value& there,
                       is_going ? "that is being deleted" : "that another job made")};
 }
 
-/// Whether it is of no attempt, and belongs to the same hub object as the root.
+/// Whether a server that began before this one made it, for the same job of a hub object: the books
+/// of that one are gone. Of two servers that run the older never takes back.
+bool is_left_by_server(const json::value& there, const json::value& root) {
+  const auto label = [](const json::value& of, std::string_view name) {
+    return kube::text_at(of, {"metadata", "labels", name});
+  };
+  const auto epoch = [](const json::value& of) {
+    const auto read = parse_int(kube::text_at(of, {"metadata", "annotations", epoch_annotation}),
+                                epoch_annotation, 0, INT64_MAX);
+    return read ? *read : 0;
+  };
+  return has_hub(root) && label(there, job_label) == label(root, job_label) &&
+         label(there, server_label) != label(root, server_label) && epoch(there) < epoch(root);
+}
+
+/// Whether it is of no attempt, and belongs to the same hub object as the root; or of an attempt
+/// that nobody knows any more.
 bool is_left_by_another(const json::value& there, const json::value& root) {
-  if (kube::find(there, {"metadata", "labels", job_label}) != nullptr) return false;
+  if (kube::find(there, {"metadata", "labels", job_label}) != nullptr)
+    return is_left_by_server(there, root);
   const json::array of_root = kube::items_at(root, {"metadata", "ownerReferences"});
   if (of_root.empty()) return false;
   const json::array owners = kube::items_at(there, {"metadata", "ownerReferences"});
   return std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
     return kube::text_at(owner, {"uid"}) == kube::text_at(of_root.front(), {"uid"});
   });
+}
+
+/// What makes an object that is there the attempt's own.
+json::value adoption_of(const json::value& ours, const json::value& there) {
+  json::value patch = json::object();
+  kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
+  for (const std::string_view key : {"labels", "annotations", "ownerReferences"}) {
+    if (const json::value* value = kube::find(ours, {"metadata", key}))
+      kube::set_at(patch, {"metadata", key}, *value);
+  }
+  return patch;
 }
 
 }  // namespace
@@ -201,13 +231,20 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
     create_or_meet(kube::resources::config_maps(), list->listed.root,
                    [self = shared_from_this(), list](const Reply<json::value>& root, Met met) {
                      if (!root) return list->done(judge_refusal(root.error()));
-                     if (met == Met::Others) return list->done(clash_of(list->listed.root));
+                     const bool is_left = is_left_by_server(*root, list->listed.root);
+                     if (met == Met::Others && !is_left)
+                       return list->done(clash_of(list->listed.root));
                      if (kube::find(*root, {"metadata", "deletionTimestamp"}) != nullptr)
                        return list->done({Making::NotNow, "its last objects are being deleted"});
-                     if (!list->listed.in_place_uid.empty()) return self->start(list);
-                     for (json::value& object : list->listed.objects) put_owner(object, *root);
-                     self->make_luggage(list, *root);
+                     if (is_left) return self->adopt_root(list, *root);
+                     self->make_under(list, *root);
                    });
+  }
+
+  void make_under(const List& list, const json::value& root) {
+    if (!list->listed.in_place_uid.empty()) return start(list);
+    for (json::value& object : list->listed.objects) put_owner(object, root);
+    make_luggage(list, root);
   }
 
   /// Its object owns the root, and not the other way round: it stays when the attempt goes.
@@ -283,16 +320,26 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
         });
   }
 
-  // ---- what another controller made for the hub object, and left: see adoption.h
+  // ---- what another controller, or an earlier server, made for the hub object: see adoption.h
+
+  void adopt_root(const List& list, const json::value& there) {
+    const json::value& ours = list->listed.root;
+    json::value patch = adoption_of(ours, there);
+    kube::set_at(patch, {"data"}, *kube::find(ours, {"data"}));
+    client.send_later(kube::patch_request(kube::resources::config_maps(), kube::namespace_of(ours),
+                                          kube::name_of(ours), kube::Patch::Merge, patch,
+                                          {.field_manager = field_manager}),
+                      [self = shared_from_this(), list](const Reply<json::value>& root) {
+                        if (!root) return list->done(judge_refusal(root.error()));
+                        self->make_under(list, *root);
+                      });
+  }
 
   void adopt(std::size_t index, const List& list, const json::value& there) {
     if (kube::find(there, {"metadata", "deletionTimestamp"}) != nullptr)
       return list->done({Making::NotNow, "what another controller made for it is being deleted"});
     const json::value& ours = list->listed.objects[index];
-    json::value patch = json::object();
-    kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(there)));
-    for (const std::string_view key : {"labels", "annotations", "ownerReferences"})
-      kube::set_at(patch, {"metadata", key}, *kube::find(ours, {"metadata", key}));
+    json::value patch = adoption_of(ours, there);
     kube::set_at(patch, {"metadata", "annotations", adopted_annotation}, "true");
     client.send_later(
         kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),

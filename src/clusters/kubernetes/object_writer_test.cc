@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,64 @@ TEST(ObjectWriter, AGangWhosePeersCannotBeMadeIsNotMade) {
   const MadeObjects made = make(writer).get();
   EXPECT_EQ(made.how, Making::NotNow);
   EXPECT_EQ(made.reason, "no services");
+}
+
+/// A list of one Job, for an AppWrapper of the hub.
+boost::json::value marked(std::string_view kind, std::string_view server, std::string_view epoch) {
+  boost::json::value made = boost::json::parse(
+      R"({"metadata":{"name":"j","namespace":"ns","uid":"u","labels":{"muster.dev/job":"aw-1",)"
+      R"("muster.dev/attempt":"1"},"annotations":{"muster.dev/hub":"h/AppWrapper/ns/j"}},)"
+      R"("data":{}})");
+  kube::set_at(made, {"apiVersion"}, kind == "Job" ? "batch/v1" : "v1");
+  kube::set_at(made, {"kind"}, boost::json::string(kind));
+  kube::set_at(made, {"metadata", "labels", "muster.dev/server"}, boost::json::string(server));
+  kube::set_at(made, {"metadata", "annotations", "muster.dev/epoch"}, boost::json::string(epoch));
+  return made;
+}
+
+/// Makes it where another server made it before; what was asked after its kind was found.
+std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_epoch) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns", .server = "new"});
+  const std::string taken =
+      R"({"kind":"Status","reason":"AlreadyExists","code":409,"message":"there is one"})";
+  server.then(200, R"({"kind":"APIGroupDiscoveryList","items":[]})")
+      .then(200, R"({"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"batch"},)"
+                 R"("versions":[{"version":"v1","resources":[{"resource":"jobs","scope":)"
+                 R"("Namespaced","responseKind":{"kind":"Job"}}]}]}]})");
+  for (const char* kind : {"ConfigMap", "Job"}) {
+    const std::string old = boost::json::serialize(marked(kind, "old", old_epoch));
+    server.then(409, taken).then(200, old).then(200, old);
+  }
+  server.then(200, R"({"items":[]})");
+  ListedObjects listed;
+  listed.root = marked("ConfigMap", "new", "7");
+  listed.objects = {marked("Job", "new", "7")};
+  listed.is_workload = {true};
+  std::promise<MadeObjects> done;
+  writer.make(std::move(listed), [&](MadeObjects how) { done.set_value(std::move(how)); });
+  MadeObjects made = done.get_future().get();
+  std::vector<std::string> asked;
+  for (const std::string& line : server.asked()) asked.push_back(line.substr(0, line.find('?')));
+  asked.erase(asked.begin(), asked.begin() + 2);
+  return {std::move(made), std::move(asked)};
+}
+
+TEST(ObjectWriter, WhatAnEarlierServerMadeForTheSameHubObjectIsTakenOver) {
+  const auto [made, asked] = meet_old("6");
+  EXPECT_EQ(made.how, Making::Done) << made.reason;
+  const std::string maps = "/api/v1/namespaces/ns/configmaps";
+  const std::string jobs = "/apis/batch/v1/namespaces/ns/jobs";
+  EXPECT_THAT(asked, ElementsAre("POST " + maps, "GET " + maps + "/j", "PATCH " + maps + "/j",
+                                 "POST " + jobs, "GET " + jobs + "/j", "PATCH " + jobs + "/j",
+                                 "GET /api/v1/namespaces/ns/pods"));
+}
+
+TEST(ObjectWriter, WhatALaterServerMadeIsLeftToIt) {
+  const auto [made, asked] = meet_old("8");
+  EXPECT_EQ(made.how, Making::Refused);
+  EXPECT_EQ(asked.size(), 2U) << "nothing is changed";
 }
 
 TEST(ObjectWriter, WhatIsPreparedIsNotMadeAgainByTheFirstJob) {

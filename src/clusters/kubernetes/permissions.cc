@@ -108,7 +108,7 @@ const std::vector<Rule>& rules() {
               "with appwrappers.quota"),
       helpful(rule(ns, What::AppWrappers, "quotasubtrees.ibm.com", {"list", "watch"}),
               "with appwrappers.quota"),
-      helpful(rule(ns, What::AppWrappers, "pods", {"patch"}), left_by_another),
+      helpful(rule(ns, What::AppWrappers, "pods configmaps", {"patch"}), left_by_another),
       helpful(rule(ns, What::AppWrappers, "replicasets.apps", {"get"}), left_by_another),
       helpful(rule(ns, What::WrappedKind, "", {"patch", "delete"}),
               "to take over, or to stop, what another controller left"),

@@ -19,6 +19,7 @@ constexpr Duration pause_max = seconds(10);
 constexpr Duration sink_pause = milliseconds(100);    // after the sink refused
 constexpr Duration turn_pause = milliseconds(100);    // until a node may be asked
 constexpr Duration settle_pause = milliseconds(100);  // between two looks at the end of a log
+constexpr Duration empty_pause = milliseconds(500);   // of one that never brought a line
 constexpr Duration idle_most = minutes(10);           // of a followed log: then it is begun anew
 constexpr Duration read_within = seconds(5);          // the next bytes of one that ended
 
@@ -75,9 +76,12 @@ struct PodLogs::Follow {
   bool is_after_end = false;  // begun when the container had ended
   bool has_news = false;      // it brought lines
   bool was_whole = false;     // it came to its end
-  bool has_ended = false;     // the container
-  bool is_gone = false;       // the pod
-  bool is_ending = false;     // nothing more is read, but the sink has not taken all
+  // Of all streams:
+  bool has_lines = false;
+  int empty_reads = 0;     // from the beginning to the end, after the container had ended
+  bool has_ended = false;  // the container
+  bool is_gone = false;    // the pod
+  bool is_ending = false;  // nothing more is read, but the sink has not taken all
   bool is_done = false;
   bool is_over = false;  // both, and counted
   Time end_by;           // of a container that ended
@@ -112,6 +116,7 @@ void PodLogs::look(const ports::Attempt& attempt, const std::vector<PodSight>& p
       follow->ns = pod.ns;
       follow->pod = pod.name;
       follow->node = &nodes_[pod.node];
+      ++follow->node->follows;
       follow->container = pod.output.container;
       follows_.emplace(follow->number, follow.get());
       look_at(*follow, now);
@@ -192,7 +197,23 @@ void PodLogs::look_at(Follow& follow, Time at) {
 
 void PodLogs::forget(const ports::Attempt& attempt) {
   const auto gang = attempts_.extract(attempt);
-  for (const auto& [uid, follow] : gang.mapped().follows) follows_.erase(follow->number);
+  for (const auto& [uid, follow] : gang.mapped().follows) {
+    --follow->node->follows;
+    follows_.erase(follow->number);
+  }
+}
+
+void PodLogs::forget_nodes(const std::function<bool(const std::string&)>& is_gone) {
+  std::set<const NodeState*> gone;
+  for (const auto& [name, node] : nodes_) {
+    if (node.follows == 0 && is_gone(name)) gone.insert(&node);
+  }
+  if (gone.empty()) return;
+  const auto is_of_them = [&](const Waiting& one) { return gone.contains(one.node); };
+  std::erase_if(ended_line_, is_of_them);
+  std::erase_if(running_line_, is_of_them);
+  std::erase_if(nodes_due_, [&](const auto& due) { return gone.contains(due.second); });
+  std::erase_if(nodes_, [&](const auto& one) { return gone.contains(&one.second); });
 }
 
 bool PodLogs::is_complete(const ports::Attempt& attempt) const {
@@ -217,13 +238,16 @@ void PodLogs::take_bytes(Follow& follow) {
   const std::size_t before = follow.chunks.size();
   follow.reader->feed(bytes, follow.chunks);
   follow.has_news = follow.has_news || follow.chunks.size() > before;
+  follow.has_lines |= follow.has_news;
   hand_over(follow);
 }
 
 /// A container has ended before the last of its output is in the log, and a log that is followed
-/// may end there: it is whole when it is read to its end and has nothing new.
+/// may end there: it is whole when it is read to its end and has nothing new. Of one without a line
+/// nothing tells whether it was only late: it is read twice.
 bool PodLogs::is_whole(const Follow& follow) {
-  return follow.is_after_end && follow.was_whole && !follow.has_news;
+  return follow.is_after_end && follow.was_whole && !follow.has_news &&
+         (follow.has_lines || follow.empty_reads > 1);
 }
 
 bool PodLogs::hand_over(Follow& follow) {
@@ -251,8 +275,11 @@ void PodLogs::take_end(Follow& follow, Time now) {
   if (!*end && !is_cut) return take_failure(follow, end->error(), now);
   // What a running container wrote since is not in a log that was only read.
   follow.was_whole = !is_cut && (follow.is_followed || follow.has_ended);
+  const bool is_empty = follow.is_after_end && follow.was_whole && !follow.has_lines;
+  if (is_empty) ++follow.empty_reads;
   const bool goes_on = is_cut || (follow.is_question && !follow.has_ended);
   follow.not_before = now + (goes_on              ? Duration{0}
+                             : is_empty           ? empty_pause
                              : follow.has_ended   ? settle_pause
                              : follow.is_followed ? seconds(1)
                                                   : options_.read_again);
@@ -375,6 +402,7 @@ void PodLogs::begin(Follow& follow, bool is_question, Time now) {
       return plan(follow, now);
     }
     follow.reader.emplace(*kept);
+    follow.has_lines = !follow.reader->since().empty();
   }
   follow.is_question = is_question;
   if (is_question) follow.node->is_asked = true;

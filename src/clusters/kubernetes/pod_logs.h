@@ -57,6 +57,8 @@ class PodLogs {
   void pass(Time now);
   /// All output of its pods that ended is handed over, or cannot be had.
   bool is_complete(const ports::Attempt& attempt) const;
+  /// What is known of nodes that are gone, and have no logs here.
+  void forget_nodes(const std::function<bool(const std::string& node)>& is_gone);
   /// Some log is still to be read to its end.
   bool has_endings() const { return endings_ > 0; }
 
@@ -75,6 +77,7 @@ class PodLogs {
     bool has_answered = false;
     bool is_asked = false;     // never answered, and one log is being read to find out
     Time not_before;           // it failed
+    std::size_t follows = 0;   // of its pods
     std::deque<Waiting> line;  // until it answers
   };
   struct Gang {

@@ -119,6 +119,24 @@ TEST_F(PodLogsTest, TheEndOfAnEndedPodsLogIsHandedOverBeforeItIsComplete) {
   EXPECT_FALSE(logs.has_endings());
 }
 
+TEST_F(PodLogsTest, ALogWithoutALineIsReadTwiceBeforeItIsComplete) {
+  server.then(200, "").then(200, "1970-01-01T00:10:00Z late\n").then(200, "");
+  logs.look(attempt, pods(1, true), start);
+  EXPECT_EQ(asked(2, start + milliseconds(400)).size(), 1U);
+  EXPECT_FALSE(logs.is_complete(attempt));
+  EXPECT_TRUE(passes_until([&] { return logs.is_complete(attempt); }, start + seconds(2)) ||
+              passes_until([&] { return logs.is_complete(attempt); }, start + seconds(3)));
+  EXPECT_EQ(sink.output[0], "late\n");
+
+  const ports::Attempt silent{"k", 1};
+  server.then(200, "").then(200, "");
+  logs.look(silent, pods(1, true), start);
+  const auto is_complete = [&] { return logs.is_complete(silent); };
+  EXPECT_FALSE(asked(4, start).empty());
+  EXPECT_TRUE(passes_until(is_complete, start + seconds(1)));
+  EXPECT_EQ(server.asked().size(), 5U);
+}
+
 TEST_F(PodLogsTest, APodOfASilentNodeThatEndedIsTriedOnceAndSaysThatItCouldNotBeRead) {
   server.then(502, "{}");
   logs.look(attempt, pods(1, true), start);
@@ -160,6 +178,27 @@ TEST_F(PodLogsTest, TheSinkIsToldTheEndAndAskedAgainUntilItTakesIt) {
   EXPECT_TRUE(passes_until([&] { return logs.is_complete(attempt); }, start + seconds(2)));
   EXPECT_EQ(sink.output[0], "a\nno end");
   EXPECT_TRUE(sink.finished.contains(0));
+}
+
+TEST_F(PodLogsTest, ANodeThatIsGoneIsForgottenWithItsLastLog) {
+  server.then(200, "1970-01-01T00:10:00Z a\n").then(200, "");
+  logs.look(attempt, pods(1, true), start);
+  ASSERT_EQ(asked(1, start).size(), 1U);
+  ASSERT_TRUE(passes_until([&] { return logs.is_complete(attempt); }, start + seconds(1)));
+  const auto is_gone = [](const std::string& node) { return node == "n"; };
+  logs.forget_nodes(is_gone);
+  const ports::Attempt second{"k", 1};
+  server.then(200, "");
+  logs.look(second, pods(1), start);
+  EXPECT_THAT(asked(3, start + seconds(1)).at(2), HasSubstr("follow=true"))
+      << "as long as it has pods it is known to answer";
+
+  for (const ports::Attempt& one : {attempt, second}) logs.look(one, {}, start);
+  for (int i = 0; i < 20; ++i) pass_once(start + seconds(2));
+  logs.forget_nodes(is_gone);
+  server.then(200, "");
+  logs.look({"l", 1}, pods(1), start);
+  EXPECT_THAT(asked(4, start + seconds(3)).at(3), Not(HasSubstr("follow")));
 }
 
 TEST_F(PodLogsTest, FewAreBegunWhileRequestsWaitInLine) {

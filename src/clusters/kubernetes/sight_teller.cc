@@ -37,6 +37,7 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   if (at == told_.end()) return;
   ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = stand.is_made};
   sight.ailment = stand.ailment;
+  sight.needed_pods = stand.needed_pods;
   sight.kept_failure = stand.kept_failure;
   sight.pods = pod_counts(pods);
   if (at->second) {

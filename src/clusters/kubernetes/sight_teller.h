@@ -18,6 +18,7 @@ namespace muster::clusters {
 struct AttemptStand {
   bool is_made = false;
   ports::Ailment ailment = ports::Ailment::None;
+  std::int64_t needed_pods = 0;
   std::string kept_failure = {};
 };
 

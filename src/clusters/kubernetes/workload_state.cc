@@ -17,6 +17,7 @@ namespace {
 
 namespace json = boost::json;
 using kube::find;
+using kube::integer_at;
 using kube::items_at;
 using kube::text_at;
 using End = WorkloadSight::End;
@@ -88,7 +89,11 @@ bool read_named_conditions(const json::value& object, WorkloadSight& sight) {
 void read_ray_job(const json::value& object, WorkloadSight& sight) {
   const std::string_view job = text_at(object, {"status", "jobStatus"});
   const std::string_view deployment = text_at(object, {"status", "jobDeploymentStatus"});
-  if (is_one_of(job, {"FAILED", "STOPPED"}) || deployment == "Failed") {
+  // As long as KubeRay may try again, what the last try came to is not the end.
+  const bool is_last = deployment.empty() || deployment == "Complete" ||
+                       integer_at(object, {"spec", "backoffLimit"}) == 0;
+  const bool has_failed = is_one_of(job, {"FAILED", "STOPPED"}) && is_last;
+  if (has_failed || is_one_of(deployment, {"Failed", "ValidationFailed"})) {
     sight.end = End::Failed;
     sight.why = fmt::format("{}{}{}", job.empty() ? deployment : job,
                             find(object, {"status", "message"}) ? ": " : "",
@@ -146,6 +151,7 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
   sight.kind = std::move(kind);
   sight.name = kube::name_of(object);
   sight.is_deleting = find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (sight.kind == "Job") sight.succeeded = integer_at(object, {"status", "succeeded"});
   const auto has = [&](std::string_view annotation) {
     return find(object, {"metadata", "annotations", annotation}) != nullptr;
   };
@@ -159,8 +165,8 @@ WorkloadSight workload_sight_of(const json::value& object, std::string kind) {
     read_pod(object, sight);
   } else {
     read_conditions(object, sight);
-    sight.is_silent = !sight.is_endless && items_at(object, {"status", "conditions"}).empty();
-    if (sight.kind == "Job") sight.is_silent = false;
+    sight.is_silent = !sight.is_endless && !has_known_end(sight.kind) &&
+                      items_at(object, {"status", "conditions"}).empty();
   }
   sight.is_vague = sight.end == End::None && !has_known_end(sight.kind);
   return sight;
@@ -189,9 +195,13 @@ GangState counted(const RootSight& root, const std::vector<PodSight>& pods) {
   state.care = root.care;
   const int enough = root.care.care.ready_pods;
   state.needed_pods = enough > 0 ? enough : root.pods;
+  state.least_pods = enough > 0 ? enough : root.least_pods;
+  // Where too few are borne for a time only, those that run count, as AppWrappers count them.
+  const bool may_be_unready = root.care.has_limit();
   for (const PodSight& pod : pods) {
     state.has_live_pods |= pod.is_live();
-    state.ready_pods += pod.phase == "Running" && pod.is_ready ? 1 : 0;
+    const bool is_well = may_be_unready ? !pod.is_deleting : pod.is_ready;
+    state.ready_pods += pod.phase == "Running" && is_well ? 1 : 0;
     state.succeeded_pods += pod.phase == "Succeeded" ? 1 : 0;
     state.there_pods += pod.phase != "Failed" && !pod.is_deleting ? 1 : 0;
     if (pod.phase == "Failed") count_failed(pod, state);
@@ -239,6 +249,7 @@ bool read_losses(const RootSight& root, const std::vector<WorkloadSight>& worklo
     const bool is_withdrawn = root.is_deleting && root.care.has_owner;
     state.phase = is_withdrawn ? GangPhase::Withdrawn : GangPhase::Disrupted;
     state.is_missing = !is_withdrawn;
+    state.is_root_leaving = root.is_deleting;
     state.reason = fmt::format("{} was deleted by somebody else",
                                deleting == nullptr || is_withdrawn
                                    ? "ConfigMap " + root.name
@@ -280,6 +291,9 @@ void succeed(GangState& state, const std::vector<WorkloadSight>& workloads) {
                                                    return one.is_endless;
                                                  }) == nullptr;
   state.is_ended = !state.has_live_pods && stays_as_it_is;
+  std::int64_t succeeded = 0;
+  for (const WorkloadSight& one : workloads) succeeded += one.succeeded;
+  state.lacks_pods = succeeded > state.succeeded_pods;
 }
 
 }  // namespace
@@ -288,7 +302,9 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
                             const std::vector<PodSight>& pods) {
   GangState state = counted(root, pods);
   for (const WorkloadSight& one : all) {
-    if (!one.adopted_in.empty()) state.adopted_in = one.adopted_in;
+    if (one.adopted_in.empty()) continue;
+    state.adopted_in = one.adopted_in;
+    ++state.adopted;
   }
   std::vector<WorkloadSight> workloads;
   std::vector<WorkloadSight> others;
@@ -336,6 +352,7 @@ std::optional<GangState> own_rooted_state_of(const std::vector<JobSight>& jobs,
   if (!has_own_root) return std::nullopt;
   GangState state;
   state.phase = GangPhase::Partial;
+  state.is_rootless = true;
   state.reason = "its Job is not there";
   state.has_live_pods =
       std::any_of(pods.begin(), pods.end(), [](const PodSight& pod) { return pod.is_live(); });

@@ -32,7 +32,8 @@ struct WorkloadSight {
   bool is_silent = false;   // nothing in it says how it stands: its pods do
   bool is_vague = false;    // what it says has no end, and its kind is none of which that is known
   End end = End::None;
-  std::string why = {};  // it failed, or does not get ready
+  std::int64_t succeeded = 0;  // pods, as a Job counts them
+  std::string why = {};        // it failed, or does not get ready
   bool is_deleting = false;
   std::string adopted_in = {};  // another controller made it in this namespace; "": Muster did
 };

@@ -44,6 +44,17 @@ TEST(WorkloadSight, EveryKindSaysItsEndInItsOwnWords) {
       {"RayJob", "{jobStatus: FAILED, message: bad}", End::Failed, "FAILED: bad"},
       {"RayJob", "{jobDeploymentStatus: Failed}", End::Failed, "Failed"},
       {"RayJob", "{jobStatus: RUNNING}", End::None, ""},
+      {"RayJob", "{jobStatus: FAILED, jobDeploymentStatus: Running}", End::Failed, "FAILED"},
+      {"RayJob", "{jobStatus: FAILED, jobDeploymentStatus: Running}, spec: {backoffLimit: 1}",
+       End::None, ""},
+      {"RayJob", "{jobStatus: FAILED, jobDeploymentStatus: Retrying}, spec: {backoffLimit: 1}",
+       End::None, ""},
+      {"RayJob", "{jobStatus: FAILED, jobDeploymentStatus: Failed}, spec: {backoffLimit: 1}",
+       End::Failed, "FAILED"},
+      {"RayJob", "{jobStatus: STOPPED, jobDeploymentStatus: Complete}, spec: {backoffLimit: 1}",
+       End::Failed, "STOPPED"},
+      {"RayJob", "{jobDeploymentStatus: ValidationFailed, message: bad}", End::Failed,
+       "ValidationFailed: bad"},
       {"Pod", "{phase: Succeeded}", End::Complete, ""},
       {"Pod", "{phase: Failed, reason: OOM, message: m}", End::Failed, "OOM: m"},
       {"Deployment", condition("Available"), End::None, ""},
@@ -72,6 +83,7 @@ RootSight root(std::size_t workloads, std::int64_t pods) {
   sight.name = "r";
   sight.workloads = workloads;
   sight.pods = pods;
+  sight.least_pods = pods;
   return sight;
 }
 
@@ -107,6 +119,12 @@ TEST(WorkloadState, AFailedPodIsTheBusinessOfItsOwnerWhoseWordCounts) {
   EXPECT_EQ(
       workload_state_of(root(1, 1), {sight("Job", "{}")}, {failed, pod("Running", true)}).phase,
       GangPhase::Running);
+  for (const char* kind : {"JobSet", "PyTorchJob"}) {  // which say nothing while they run
+    EXPECT_EQ(
+        workload_state_of(root(1, 1), {sight(kind, "{}")}, {failed, pod("Running", true)}).phase,
+        GangPhase::Running)
+        << kind;
+  }
   const GangState state =
       workload_state_of(root(1, 1), {sight("Job", condition("Failed"))}, {failed});
   EXPECT_EQ(state.phase, GangPhase::Failed);
@@ -238,6 +256,21 @@ TEST(WorkloadState, SoManyPodsAreEnoughAsItsJobSays) {
             "pod p: Unschedulable: no node");
 }
 
+TEST(WorkloadState, WhereTooFewAreBorneForATimeOnlyPodsThatRunCountReadyOrNot) {
+  PodSight leaving = pod("Running", true);
+  leaving.is_deleting = true;
+  const auto ready = [&](const model::ObjectCare& care) {
+    return workload_state_of(cared(care), {sight("Job", "{}")}, {pod("Running"), leaving})
+        .ready_pods;
+  };
+  EXPECT_EQ(ready({}), 1) << "the one that is ready";
+  EXPECT_EQ(ready({.ready_pods = 1}), 1) << "the one that stays";
+  EXPECT_EQ(workload_state_of(cared({.ready_within = seconds(1)}), {sight("Job", "{}")},
+                              {pod("Running"), pod("Running")})
+                .phase,
+            GangPhase::Running);
+}
+
 TEST(WorkloadState, ALostPodIsBorneWhileItsJobSaysForHowLong) {
   PodSight evicted = pod("Failed");
   evicted.is_disrupted = true;
@@ -331,6 +364,13 @@ TEST(WorkloadState, AJobThatIsItsOwnRootIsTheWholeAttempt) {
   EXPECT_FALSE(own_rooted_state_of({JobSight{}}, {pod("Running")})) << "of a command";
 }
 
+TEST(WorkloadState, AJobThatIsCompleteLacksThePodsThatAreNotSeenYet) {
+  const auto done = sight("Job", "{succeeded: 2, conditions: [{type: Complete, status: 'True'}]}");
+  EXPECT_TRUE(workload_state_of(root(1, 2), {done}, {pod("Succeeded")}).lacks_pods);
+  EXPECT_FALSE(
+      workload_state_of(root(1, 2), {done}, {pod("Succeeded"), pod("Succeeded")}).lacks_pods);
+}
+
 TEST(WorkloadState, WhatEndedStaysIfItsListWantsThat) {
   GangState ended;
   ended.phase = GangPhase::Failed;
@@ -405,6 +445,18 @@ TEST(WorkloadState, AnObjectThatSomebodyDeletesIsMissing) {
   PodSight evicted = pod("Failed");
   evicted.is_disrupted = true;
   EXPECT_FALSE(workload_state_of(root(1, 1), {sight("Job", "{}")}, {evicted}).is_missing);
+}
+
+TEST(WorkloadState, ObjectsThatWereTakenOverAreCountedOneByOne) {
+  WorkloadSight taken = sight("Job", "{}");
+  taken.adopted_in = "ns";
+  const auto seen = [&](const std::vector<WorkloadSight>& all) {
+    return workload_state_of(root(2, 2), all, {});
+  };
+  EXPECT_EQ(seen({sight("Job", "{}"), sight("Deployment", "{}")}).adopted, 0U);
+  EXPECT_EQ(seen({taken, sight("Deployment", "{}")}).adopted, 1U);
+  EXPECT_EQ(seen({taken, taken}).adopted, 2U);
+  EXPECT_EQ(seen({taken, sight("Deployment", "{}")}).adopted_in, "ns");
 }
 
 }  // namespace

@@ -115,6 +115,15 @@ class WorkloadWatch::Core {
     return state && !state->reason.empty() ? Kept::Yes : Kept::NotKnown;
   }
 
+  bool may_have_objects(const ports::Attempt& attempt) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& one) {
+      const Kind& kind = *one.second;
+      if (!kind.informer->has_synced()) return kind.trouble.empty();
+      return !kind.informer->store().by_index(by_attempt, word_of(attempt)).empty();
+    });
+  }
+
   std::vector<std::string> going_of(const ports::Attempt& attempt) const {
     std::vector<std::string> titles;
     const std::lock_guard lock(mutex_);
@@ -254,6 +263,9 @@ std::optional<GangState> WorkloadWatch::state_of(const ports::Attempt& attempt,
 WorkloadWatch::Kept WorkloadWatch::is_kept(const ports::Attempt& attempt,
                                            const std::vector<PodSight>& pods) const {
   return core_->is_kept(attempt, pods);
+}
+bool WorkloadWatch::may_have_objects(const ports::Attempt& attempt) const {
+  return core_->may_have_objects(attempt);
 }
 std::vector<std::string> WorkloadWatch::going_of(const ports::Attempt& attempt) const {
   return core_->going_of(attempt);

@@ -34,6 +34,9 @@ class WorkloadWatch {
   /// until all of them are seen.
   enum class Kept { No, Yes, NotKnown };
   Kept is_kept(const ports::Attempt& attempt, const std::vector<PodSight>& pods) const;
+  /// Whether objects of it are there, or may be, of the kinds that are watched. The garbage
+  /// collector learns late of kinds that are new: the root may be gone before what it owned is.
+  bool may_have_objects(const ports::Attempt& attempt) const;
   /// "RayCluster train" of each object of a list that is deleted and still there, the root last.
   std::vector<std::string> going_of(const ports::Attempt& attempt) const;
   /// Of an object of a list; none: it is not one of ours, or not known yet.

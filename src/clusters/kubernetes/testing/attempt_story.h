@@ -91,8 +91,16 @@ struct CaredFor : Story {
     made.phase = phase;
     made.care = care;
     made.needed_pods = 3;
+    made.least_pods = 3;
     made.ready_pods = ready;
     made.has_live_pods = true;
+    return made;
+  }
+  /// Its root is seen, its objects are not listed yet.
+  GangState unknown() const {
+    GangState made = state(0, GangPhase::Starting);
+    made.is_known = false;
+    made.needed_pods = 1;
     return made;
   }
   void see_ready(std::int64_t ready) { book.seen(it(), state(ready), now); }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Clusters that are found in folders, while some of what is there cannot be read.
+
+Usage: sources_test.py MUSTER [unittest arguments]
+
+Nobody answers at the addresses in the kubeconfigs: that a cluster is there, and leaves, does not
+need it. tests/e2e/join_test.py has sources that are Kubernetes clusters.
+"""
+import json
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from muster_server import Server
+from ports import free_port
+
+BINARY = ""
+
+
+def kubeconfig(*contexts, users=None, current=""):
+    """Contexts of one cluster each; users by the name of the context, an empty one if not given."""
+    users = users or {}
+    return json.dumps({
+        "current-context": current,
+        "clusters": [{"name": one, "cluster": {"server": f"http://127.0.0.1:{free_port()}"}}
+                     for one in contexts],
+        "users": [{"name": one, "user": users.get(one, {})} for one in contexts],
+        "contexts": [{"name": one, "context": {"cluster": one, "user": one}} for one in contexts]})
+
+
+class Folders(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="muster-sources-")
+        self.addCleanup(scratch.cleanup)
+        self.one, self.two = Path(scratch.name, "one"), Path(scratch.name, "two")
+        for folder in (self.one, self.two):
+            folder.mkdir()
+        self.server = Server(BINARY, "cluster_sources:\n" + "".join(
+            f"- {{directory: {folder}, namespace: n}}\n" for folder in (self.one, self.two)))
+        self.addCleanup(self.server.close)
+
+    def names(self):
+        status, found, _ = self.server.api("GET", "/clusters")
+        self.assertEqual(status, 200, found)
+        return sorted(one["name"] for one in found["clusters"])
+
+    def wait_names(self, *names):
+        self.server.wait(f"the clusters are {names}, not {self.names()}",
+                         lambda: self.names() == sorted(names))
+
+    def put(self, folder, name, text):
+        """At once, as whoever must not be seen half way."""
+        scratch = folder / ("." + name)
+        scratch.write_text(text)
+        os.rename(scratch, folder / name)
+
+    def test_a_file_that_cannot_be_read_keeps_nobody_else_from_leaving(self):
+        for folder, name in ((self.one, "a"), (self.one, "b"), (self.two, "c")):
+            self.put(folder, name, kubeconfig(name))
+        self.server.start()
+        self.wait_names("a", "b", "c")
+        self.put(self.one, "b", "half a file: [")
+        (self.one / "a").unlink()
+        (self.two / "c").unlink()
+        self.wait_names("b")
+        self.put(self.one, "b", kubeconfig("other"))
+        self.wait_names("other")
+
+    def test_a_context_that_cannot_be_used_keeps_no_other_from_joining(self):
+        self.put(self.one, "all", kubeconfig(
+            "good", "bad", users={"bad": {"auth-provider": {"name": "gcp"}}}))
+        self.put(self.one, "empty", "{}")
+        self.put(self.two, "more", kubeconfig("more", current="more"))
+        self.server.start()
+        self.wait_names("good", "more")
+        for words in ("users[bad].auth-provider: was removed", "empty: has no context"):
+            self.server.wait(f"the log has {words}", lambda w=words: w in self.server.log())
+
+    def test_a_folder_that_is_not_there_keeps_what_was_in_it(self):
+        self.put(self.one, "a", kubeconfig("a"))
+        self.put(self.two, "c", kubeconfig("c"))
+        self.server.start()
+        self.wait_names("a", "c")
+        os.rename(self.one, str(self.one) + "-away")
+        (self.two / "c").unlink()
+        self.wait_names("a")
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.names(), ["a"], "also after a restart")
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main()
