@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@ constexpr Duration served_within = seconds(30);
 struct InstallOptions {
   std::string kubeconfig;
   std::string context;
+  std::string format = "text";
   bool print = false;
   bool with_old_group = false;
   bool with_creators = false;
@@ -55,12 +57,20 @@ Status install(const InstallOptions& options) {
   const auto client = kube::Client::make(*access);
   if (!client) return client.error();
   const auto old_group = options.with_old_group ? api::OldGroup::Always : api::OldGroup::IfThere;
-  const Status crds = api::install_crds(
-      **client, old_group, served_within,
-      [](const api::InstalledCrd& crd) { fmt::print("{} {}\n", crd.name, text_of(crd.how)); });
-  if (!crds || !options.with_creators) return crds;
-  if (const Status policy = api::install_creators_policy(**client); !policy) return policy;
-  fmt::print("{} applied\n", work::creators_policy_name);
+  boost::json::array done;
+  const auto tell = [&](std::string_view name, std::string_view how) {
+    if (options.format == "text") fmt::print("{} {}\n", name, how);
+    done.push_back({{"name", name}, {"done", how}});
+  };
+  const Status crds =
+      api::install_crds(**client, old_group, served_within,
+                        [&](const api::InstalledCrd& crd) { tell(crd.name, text_of(crd.how)); });
+  if (!crds) return crds;
+  if (options.with_creators) {
+    if (const Status policy = api::install_creators_policy(**client); !policy) return policy;
+    tell(work::creators_policy_name, "applied");
+  }
+  if (options.format == "json") fmt::print("{}\n", boost::json::serialize(done));
   return Ok{};
 }
 
@@ -100,6 +110,9 @@ void add_aw_install(CLI::App& app) {
   cli::add_flag(*command, "--creators", options->with_creators,
                 "a policy too: an AppWrapper is refused when its creator may not create what\n"
                 "it wraps (Kubernetes 1.30 and later; see appwrappers.creators)");
+  cli::add_option(*command, "-o,--output", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   cli::add_flag(*command, "--print", options->print, "print them as YAML instead");
   command->callback([options] { run_install(*options); });
 }

@@ -148,6 +148,8 @@ struct Metrics::Parts {
   NamedGauge queue_waiting{registry, "muster_queue_waiting_jobs",
                            "Jobs that wait in a queue and could start if there were room and quota",
                            "queue"};
+  NamedGauge appwrappers{registry, "muster_appwrappers",
+                         "AppWrappers that are taken as jobs, by state or phase", "state"};
   NamedGauge cluster_jobs{registry, "muster_cluster_active_jobs",
                           "Jobs that hold nodes of a cluster", "cluster"};
   NamedGauge cluster_ready{registry, "muster_cluster_takes_jobs",
@@ -261,6 +263,12 @@ void Metrics::step(const control::StepReport& report, const sched::World& world,
   if (report.now - p.looked < look_every) return;
   p.looked = report.now;
   p.look(world);
+}
+
+void Metrics::appwrappers(const std::map<std::string, std::size_t>& by_state) {
+  std::map<std::string, double> values;
+  for (const auto& [state, count] : by_state) values[state] = static_cast<double>(count);
+  parts_->appwrappers.set(values);
 }
 
 void Metrics::store_commit(double seconds, bool ok) {

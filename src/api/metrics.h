@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ class Metrics {
   void http(const net::Access& access);
   void retained(const ports::Retained& removed);
   void logs_removed(std::uint64_t bytes);
+  /// One caller at a time.
+  void appwrappers(const std::map<std::string, std::size_t>& by_state);
   /// Something went wrong that no client was told: `where` is one of a few words of ours.
   void error(const std::string& where);
 

@@ -103,6 +103,14 @@ TEST_F(MetricsTest, ARemovedQueueGoesAwayAndManyShareOneSeries) {
   expect_none("queue=\"q250\"");
 }
 
+TEST_F(MetricsTest, AppWrappersAreCountedByStateAndStatesOfNobodyGoAway) {
+  metrics.appwrappers({{"Pending", 3}, {"Running", 1}});
+  expect("muster_appwrappers{state=\"Pending\"} 3");
+  metrics.appwrappers({{"Running", 2}});
+  expect("muster_appwrappers{state=\"Running\"} 2");
+  expect_none("state=\"Pending\"");
+}
+
 TEST_F(MetricsTest, RequestsAreCountedByRouteAndNotByWhatClientsWrite) {
   net::Access access;
   access.method = "GET";

@@ -1,6 +1,7 @@
 // `muster aw list|show|explain|move`: AppWrappers and labelled objects, by the names they have on
 // their hub.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -16,6 +17,7 @@ struct Options {
   std::string kube_namespace;
   std::string kind;
   std::string queue;
+  std::vector<std::string> states;
 };
 
 std::string pods_text(const json::value& wrapper) {
@@ -46,6 +48,9 @@ Result<int> list_wrappers(Session& session, const Options& options) {
   net::QueryPairs query;
   if (!options.kube_namespace.empty()) query.emplace_back("namespace", options.kube_namespace);
   if (!options.kind.empty()) query.emplace_back("kind", options.kind);
+  if (!options.queue.empty()) query.emplace_back("queue", options.queue);
+  if (!options.states.empty())
+    query.emplace_back("state", fmt::format("{}", fmt::join(options.states, ",")));
   const auto wrappers = all_wrappers(session, **api, query);
   if (!wrappers) return wrappers.error();
   std::vector<Column> columns = {{"NAMESPACE"},
@@ -181,7 +186,12 @@ CLI::App* add_verb(CLI::App& aw, const SharedHost& host, const std::string& verb
 void add_aw(CLI::App& app, const SharedHost& host) {
   CLI::App* aw = add_command(app, "aw", "AppWrappers that the server takes as jobs");
   aw->require_subcommand(1);
-  add_verb(*aw, host, "list", "List them", list_wrappers, std::make_shared<Options>());
+  const auto listed = std::make_shared<Options>();
+  CLI::App* list = add_verb(*aw, host, "list", "List them", list_wrappers, listed);
+  add_option(*list, "--state", listed->states, "only in these states or phases")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_option(*list, "-q,--queue", listed->queue, "only of this queue");
   for (const auto& [verb, help, body] :
        {std::tuple{"show", "Show one, with its place in the queue", &show_wrapper},
         std::tuple{"explain", "Why it waits, or runs where it runs", &explain_wrapper}}) {

@@ -23,6 +23,7 @@ const std::vector<Kind>& kinds() {
       {"queues", "/queues", {}, "queues", {"name"}},
       {"clusters", "/clusters", {}, "clusters", {"name"}},
       {"pools", "/pools", {}, "pools", {"name"}},
+      {"appwrappers", "/appwrappers", {{"limit", jobs_most}}, "appwrappers", {"name"}},
   };
   return all;
 }

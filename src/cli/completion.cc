@@ -72,6 +72,7 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Place>& p
     if (option->get_positional() && place.names.empty())
       place.names = kind_of(option->get_name(true));
   }
+  if (path == "aw show" || path == "aw explain" || path == "aw move") place.names = "appwrappers";
   if (path == "context use" || path == "context delete") place.names = "contexts";
   places.push_back(std::move(place));
   for (const auto& [verb, verb_path] : below) collect(*verb, verb_path, places);

@@ -45,13 +45,15 @@ TEST_F(Completion, bash_offers_the_verbs_and_options_of_the_place) {
 TEST_F(Completion, bash_asks_for_the_names_that_the_place_or_the_option_wants) {
   const std::string script = *completion_script(app_, "bash") +
                              "muster() { case $2 in jobs) echo 7x4k train;; queues) echo vision;; "
-                             "clusters) echo east;; contexts) echo home;; esac; }\n";
+                             "clusters) echo east;; contexts) echo home;; "
+                             "appwrappers) echo wrapped;; esac; }\n";
   EXPECT_EQ(offered(script, "muster logs 7", 2), "7x4k\n");
   EXPECT_EQ(offered(script, "muster set priority tr", 3), "train\n");
   EXPECT_EQ(offered(script, "muster queue show vi", 3), "vision\n");
   EXPECT_EQ(offered(script, "muster run --queue vi", 3), "vision\n");
   EXPECT_EQ(offered(script, "muster cluster drain ea", 3), "east\n");
   EXPECT_EQ(offered(script, "muster context use ho", 3), "home\n");
+  EXPECT_EQ(offered(script, "muster aw show wr", 3), "wrapped\n");
   EXPECT_EQ(offered(script, "muster logs --fo", 2), "--follow\n");
 }
 

@@ -148,6 +148,16 @@ class Forest(WithQuota):
         self.runs("over")
         self.assertEqual(self.status("before")["state"], "Running")
 
+    def test_a_node_that_goes_while_no_server_runs_is_no_queue_any_more(self):
+        self.plant_team()
+        self.create(subtree("team", "more", parent="all", later=cpu(1)))
+        self.wait("it is a queue", lambda: "team.later" in self.muster("queue", "list"))
+        self.server.kill()
+        self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", "more")
+        self.server.start()
+        self.wait("it is none", lambda: "team.later" not in self.muster("queue", "list"))
+        self.assertIn("team.soft", self.muster("queue", "list"))
+
     def test_trees_of_the_old_group_count_too(self):
         trees = (subtree("old", "old-top", all=cpu(2)),
                  subtree("old", "old-leaves", parent="all", mine=(cpu(2), HARD)))

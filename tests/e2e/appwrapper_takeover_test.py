@@ -5,13 +5,18 @@ place: the definitions are the originals, from their Go modules.
 Usage: appwrapper_takeover_test.py MUSTER [--kubernetes VERSION] [--only PART_OF_A_NAME]
 """
 import json
+import os
+import shutil
 import sys
 import time
 
-from appwrapper_test import FINALIZER, LeftBehind, components, install_crds, job, start, wrapper
+import appwrapper_test
+from appwrapper_test import (
+    FINALIZER, LeftBehind, components, deployment, install_crds, job, start, wrapper)
 from binaries import module_folder
 from on_clusters import run_on
 from side_by_side import alone
+from with_server import Server
 
 MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
 APPWRAPPER = ("github.com/project-codeflare/appwrapper", "1.1.2")
@@ -69,6 +74,18 @@ class Definitions(LeftBehind):
         self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})))
         self.wait_state("old", "Completed")
 
+
+    def test_the_profile_of_mcad_puts_them_there_if_they_are_missing(self):
+        self.kubectl("delete", "crd", CRD, "--ignore-not-found", "--timeout=60s")
+        self.server = Server(self.binary, arguments=["--profile", "mcad"], environment={
+            "KUBECONFIG": appwrapper_test.CLUSTER.file("admin.kubeconfig")})
+        self.addCleanup(self.server.close)
+        self.server.start()
+        self.wait("the definition is there", lambda: CRD in self.kubectl("get", "crd"))
+        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", CRD)
+        self.create(wrapper("one", (job("one"), {"completionstatus": "Complete"})))
+        self.wait_state("one", "Completed")
+        self.assertIn(f"installed definition {CRD}", self.server.log())
 
     def test_one_that_does_not_serve_v1beta1_stops_nothing(self):
         install_crds()
@@ -198,6 +215,60 @@ class States(LeftBehind):
         self.assertEqual(self.get("theirs")["metadata"]["finalizers"], [FINALIZER])
         self.kubectl("patch", "appwrapper", "theirs", "--type=merge", "-p",
                      '{"metadata": {"finalizers": null}}')
+
+
+class LostBooks(LeftBehind):
+    """What a server of which the data folder is gone left behind."""
+
+    def lose_books(self):
+        self.server.kill()
+        shutil.rmtree(os.path.join(self.server.folder, "data"))
+        self.server.start()
+
+    def uids(self):
+        made = json.loads(self.kubectl("get", "jobs,deployments,configmaps", "-o", "json"))
+        return sorted((one["kind"], one["metadata"]["name"], one["metadata"]["uid"])
+                      for one in made["items"])
+
+    def servers(self):
+        """That the pods which are there belong to."""
+        return {pod["metadata"]["labels"].get("muster.dev/server") for pod in self.pods()}
+
+    def test_what_runs_runs_on_and_nothing_is_made_again(self):
+        self.begin_hub()
+        self.create(wrapper("old", job("old", "sleep")),
+                    components("new", job("new", "sleep"), deployment("web")))
+        self.wait("all run", lambda: len(self.running()) == 6)
+        self.wait_state("old", "Running")
+        before, made, old_server = self.running(), self.uids(), self.servers()
+        self.lose_books()
+        self.wait("they run as they did", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"] * 2)
+        self.wait("all pods are of the new server",
+                  lambda: len(self.servers()) == 1 and self.servers() != old_server)
+        self.assertEqual((self.running(), self.uids()), (before, made))
+        self.assertEqual(self.status("old")["state"], "Running")
+        self.assertEqual(self.status("new")["phase"], "Running")
+        self.kubectl("delete", "pods", "-l", "app=web")
+        self.wait("others came in their place", lambda: len(self.running()) == 6
+                  and len(set(before) & set(self.running())) == 4)
+        self.wait("and belong to the job", lambda: len(self.servers()) == 1)
+        self.kubectl("delete", "appwrapper", "old", "new", "--timeout=60s")
+        self.wait("nothing is left", lambda: self.names("jobs,deployments,pods,configmaps")
+                  == ["configmap/kube-root-ca.crt"])
+
+    def test_what_is_suspended_meanwhile_is_stopped(self):
+        self.begin_hub()
+        self.create(components("new", job("new", "sleep"), deployment("web")))
+        self.wait("all run", lambda: len(self.running()) == 4)
+        self.server.kill()
+        self.kubectl("patch", "appwrapper", "new", "--type=merge", "-p",
+                     '{"spec": {"suspend": true}}')
+        self.lose_books()
+        self.wait("it is stopped", lambda: not self.names("jobs,deployments,pods"))
+        self.kubectl("patch", "appwrapper", "new", "--type=merge", "-p",
+                     '{"spec": {"suspend": false}}')
+        self.wait("it runs again", lambda: len(self.running()) == 4)
 
 
 if __name__ == "__main__":

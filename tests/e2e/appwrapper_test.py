@@ -191,6 +191,19 @@ class Mcad(WithHub):
         listed = json.loads(self.muster("aw", "list", "-o", "json"))
         self.assertEqual([(one["name"], one["state"]) for one in listed],
                          [("big", "Pending"), ("small", "Running")])
+        for flags, names in ((("--state", "pending"), ["big"]), (("--queue", "other"), []),
+                             (("--state", "Running,Completed", "--queue", "default"), ["small"])):
+            listed = json.loads(self.muster("aw", "list", *flags, "-o", "json"))
+            self.assertEqual([one["name"] for one in listed], names, flags)
+        pages, cursor = [], ""
+        while not pages or cursor:
+            page = self.server.api("GET", f"/appwrappers?limit=1{cursor}")[1]
+            pages.append([one["name"] for one in page["appwrappers"]])
+            cursor = f"&cursor={page['next']}" if "next" in page else ""
+        self.assertEqual(pages, [["big"], ["small"]])
+        self.assertIn("big", self.muster("complete-names", "appwrappers").split())
+        self.wait("they are counted", lambda: 'muster_appwrappers{state="Pending"} 1'
+                  in self.server.get("/metrics")[1])
         self.assertIn("big is waiting\nwaits   can never start: 0 of 1 pod fit",
                       self.muster("aw", "explain", f"{self.namespace}/big"))
         self.assertIn("small is running", self.muster("aw", "explain", "small"))
@@ -259,6 +272,15 @@ class Mcad(WithHub):
         self.assertEqual(self.get("runs", "job")["metadata"]["uid"], uid)
         self.assertEqual(self.status("runs")["state"], "Running")
         self.wait("the job of the deleted one is cancelled", lambda: not self.waiting_jobs())
+
+    def test_one_that_names_a_queue_that_is_not_there_waits_for_it(self):
+        made = wrapper("early", (job("early"), {"completionstatus": "Complete"}))
+        made["metadata"]["labels"] = {"muster.dev/queue": "later"}
+        self.create(made)
+        self.wait("it waits", lambda: 'there is no queue "later"' in str(self.status("early")))
+        self.assertEqual(self.status("early")["state"], "Pending")
+        self.muster("queue", "create", "later")
+        self.wait_state("early", "Completed")
 
     def test_min_available_requeues_what_does_not_come_up(self):
         pending = job("slow", "sleep", pods=2, cpu="1")
@@ -489,6 +511,24 @@ class Successor(WithHub):
         self.assertNotIn("resettingCount", self.status("parts"))
         self.wait("the other is removed", lambda: not self.names("jobs,deployments,pods"))
 
+    def test_a_component_that_is_deleted_while_no_server_runs_fails_it_alike(self):
+        self.create(components("parts", job("parts", "sleep"), deployment("web")))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/parts")
+        self.server.kill()
+        self.kubectl("delete", "deployment", "web")
+        self.wait("its pods are gone", lambda: len(self.names("pods")) == 2)
+        self.server.start()
+        self.wait_phase("parts", "Failed")
+        self.assertEqual(self.condition("parts", "Unhealthy"), ("True", "MissingComponent"))
+
+    def test_the_pods_of_what_runs_are_counted_after_a_restart(self):
+        self.create(components("runs", job("runs", "sleep")))
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/runs")
+        self.server.kill()
+        self.server.start()
+        self.wait("its pods are known", lambda: [2] == [
+            one["pods"]["running"] for one in json.loads(self.muster("aw", "list", "-o", "json"))])
+
     def test_a_component_without_pods_that_somebody_deletes_fails_it_too(self):
         service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front"},
                    "spec": {"ports": [{"port": 80}]}}
@@ -649,6 +689,9 @@ class Successor(WithHub):
         self.wait_phase("long", "Succeeded")
         self.wait("it is gone", lambda: self.names("appwrappers,jobs") == [
             "appwrapper.workload.codeflare.dev/long", "job.batch/long"])
+        self.kubectl("annotate", "appwrapper", "long",
+                     "workload.codeflare.dev.appwrapper/successTTLDuration=1s")
+        self.wait("it is followed", lambda: not self.names("appwrappers,jobs"))
 
     def test_its_components_are_told(self):
         self.create(components("parts", job("parts", "sleep"), deployment("web")))
@@ -684,6 +727,10 @@ class Successor(WithHub):
             self.assertEqual(self.names("jobs"), made)
             self.server.terminate()
             self.server.start()
+        self.wait("it was seen again", lambda: "theirs" in self.muster("aw", "list"))
+        self.kubectl("label", "appwrapper", "theirs", "kueue.x-k8s.io/queue-name-")
+        self.wait_phase("theirs", "Succeeded")
+        self.assertEqual(self.status("theirs2"), {})
 
     def test_one_that_others_manage_is_left_alone(self):
         self.create(components("theirs", job("theirs", "true"), managedBy="example.com/other"))
@@ -693,6 +740,15 @@ class Successor(WithHub):
         self.create(components("upstream", job("upstream"),
                                managedBy="workload.codeflare.dev/appwrapper-controller"))
         self.wait_phase("upstream", "Succeeded")
+
+    def test_one_that_others_managed_is_taken_when_they_give_it_up(self):
+        self.create(wrapper("given", (job("given"), {"completionstatus": "Complete"}),
+                            managedBy="example.com/other"))
+        self.wait("it is seen", lambda: "given" in self.muster("aw", "list"))
+        self.assertEqual(self.status("given"), {})
+        self.kubectl("patch", "appwrapper", "given", "--type=merge", "-p",
+                     '{"spec": {"managedBy": null}}')
+        self.wait_state("given", "Completed")
 
 
 class LeftBehind(WithHub):

@@ -8,6 +8,8 @@ is counted in its API server's audit log.
 """
 import base64
 import json
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -168,13 +170,44 @@ class Away(Travel):
             placed("named", {"clusters": [{"name": "west"}]}),
             placed("chosen", {"clusterSelector": {"matchLabels": {"gpu": "a100"}}}),
             placed("keti", clusterName="west"), placed("noted", **{"muster.dev/clusters": "hub"}),
-            placed("nobody", {"clusterSelector": {"matchLabels": {"gpu": "h200"}}}))
+            placed("nobody", {"clusterSelector": {"matchLabels": {"gpu": "h200"}}}),
+            placed("absent", {"clusters": [{"name": "east"}]}))
         for name, cluster in (("named", "west"), ("chosen", "west"), ("keti", "west"),
                               ("noted", "hub")):
             self.wait_state(name, "Running")
             self.assertEqual(self.status(name)["muster"]["cluster"], cluster, name)
         self.wait("nobody waits", lambda: "no cluster matches" in str(self.status("nobody")))
         self.assertEqual(self.status("nobody")["muster"]["reason"], "NoCluster")
+        self.wait("absent waits",
+                  lambda: 'there is no cluster "east"' in str(self.status("absent")))
+        absent = self.status("absent")
+        self.assertEqual((absent["muster"]["reason"], absent["state"]), ("NoCluster", "Pending"))
+
+    def test_what_runs_elsewhere_runs_on_when_the_books_are_lost(self):
+        made = wrapper("far", job("far", "sleep"), job("more", "sleep"))
+        made["spec"]["schedulingSpec"] = {"clusterScheduling": {"clusters": [{"name": "west"}]}}
+        self.create(made)
+
+        def running():
+            return sorted(pod["metadata"]["uid"] for pod in self.west("pods").values()
+                          if pod["status"].get("phase") == "Running")
+
+        def servers():
+            return {pod["metadata"]["labels"].get("muster.dev/server")
+                    for pod in self.west("pods").values()}
+        self.wait("it runs there", lambda: len(running()) == 4)
+        self.wait_state("far", "Running")
+        before, old_server, roots = running(), servers(), sorted(self.west("configmaps"))
+        self.server.kill()
+        shutil.rmtree(os.path.join(self.server.folder, "data"))
+        self.server.start()
+        self.wait("all pods are of the new server",
+                  lambda: len(servers()) == 1 and servers() != old_server)
+        self.assertEqual((running(), sorted(self.west("configmaps"))), (before, roots))
+        self.wait("it runs", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"])
+        self.kubectl("delete", "appwrapper", "far", "--timeout=60s")
+        self.wait("nothing is left there", self.is_empty_there)
 
 
 class Kinds(Travel):

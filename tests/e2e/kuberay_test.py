@@ -77,6 +77,17 @@ appwrappers: {{cluster: real, namespace: {self.namespace}}}
             return len(names) == len(patterns) and all(map(re.fullmatch, patterns, names))
         self.wait(f"pods {patterns}", are_there)
 
+    def scale(self, name, workers):
+        """As Ray's autoscaler does it: it changes the RayCluster, the operator its pods. It names
+        the workers that are to go."""
+        there = [pod for pod in self.pod_names() if "-worker-" in pod]
+        group = "/spec/workerGroupSpecs/0"
+        self.kubectl("patch", "raycluster", name, "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": f"{group}/replicas", "value": workers},
+            {"op": "add", "path": f"{group}/scaleStrategy",
+             "value": {"workersToDelete": there[workers:]}}]))
+        self.wait_ready(name, workers)
+
     def wait_nothing_left(self):
         self.wait("nothing is left", lambda: not any(self.objects(path) for path in (
             f"{RAY}/rayclusters", f"{RAY}/rayjobs", "/api/v1/{ns}/pods",
@@ -169,10 +180,13 @@ class Walkthrough(WithRay):
 class Wrapped(WithRay):
     """RayClusters in AppWrappers of the second API."""
 
-    def wrap(self, name, template):
+    def wrap(self, name, template, **annotations):
         self.kubectl.create({
             "apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper",
-            "metadata": {"name": name}, "spec": {"components": [{"template": template}]}})
+            "metadata": {"name": name, "annotations": {
+                f"workload.codeflare.dev.appwrapper/{key}": value
+                for key, value in annotations.items()}},
+            "spec": {"components": [{"template": template}]}})
 
     def test_a_wrapped_cluster_runs_and_one_that_is_too_big_is_suspended(self):
         self.wrap("ray", ray_cluster("ray", **cluster_spec(workers=2)))
@@ -192,6 +206,24 @@ class Wrapped(WithRay):
         self.wait_ready("more", 5)
         self.kubectl("delete", "appwrapper", "more", "--cascade=foreground", "--timeout=60s")
         self.assertEqual(self.kubectl.names("rayclusters,pods"), [])
+
+    def test_a_wrapped_cluster_that_scales_itself_down_is_not_reset(self):
+        spec = cluster_spec(workers=2, minReplicas=1, maxReplicas=4)
+        self.wrap("elastic", ray_cluster("elastic", enableInTreeAutoscaling=True, **spec),
+                  admissionGracePeriodDuration="2s", warmupGracePeriodDuration="2s")
+        self.wait_ready("elastic", 2)
+        self.kubectl("wait", "--for=condition=PodsReady", "--timeout=60s", "appwrapper/elastic")
+        uid = self.kubectl.get("raycluster", "elastic")["metadata"]["uid"]
+        self.scale("elastic", 1)
+        for _ in range(2):
+            time.sleep(4)  # longer than fewer pods than it needs would be borne
+            status = self.kubectl.get("appwrapper", "elastic")["status"]
+            ready = {one["type"]: one["status"] for one in status["conditions"]}["PodsReady"]
+            self.assertEqual((status["phase"], ready), ("Running", "True"), status)
+            self.assertNotIn("resettingCount", status)
+            self.assertEqual(self.kubectl.get("raycluster", "elastic")["metadata"]["uid"], uid)
+            self.server.kill()  # who starts again reads the state from the cluster alone
+            self.server.start()
 
 
 class Plain(WithRay):
@@ -227,17 +259,6 @@ class Plain(WithRay):
         self.wait_ready(made[0].partition("/")[2], 2)
         self.muster("cancel", job)
         self.wait_nothing_left()
-
-    def scale(self, name, workers):
-        """As Ray's autoscaler does it: it changes the RayCluster, the operator its pods. It names
-        the workers that are to go."""
-        there = [pod for pod in self.pod_names() if "-worker-" in pod]
-        group = "/spec/workerGroupSpecs/0"
-        self.kubectl("patch", "raycluster", name, "--type=json", "-p", json.dumps([
-            {"op": "replace", "path": f"{group}/replicas", "value": workers},
-            {"op": "add", "path": f"{group}/scaleStrategy",
-             "value": {"workersToDelete": there[workers:]}}]))
-        self.wait_ready(name, workers)
 
     def test_a_cluster_that_scales_itself_keeps_its_minimum_and_runs_on(self):
         spec = cluster_spec(workers=2, minReplicas=1, maxReplicas=4)

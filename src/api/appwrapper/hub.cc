@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr Duration idle_pause = seconds(1);
+constexpr Duration slice = milliseconds(50);  // of one thing at a time, where much is to be done
 constexpr Duration creators_pause = seconds(5);
 constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
@@ -148,9 +150,10 @@ void AppWrapperHub::work() {
     do_events(now);
     do_sights();
     waits_->ask_due();
-    writer_->write_due();
+    writer_->write_due(slice);
     expiry_->delete_due(now);
     return_memory(came, now);
+    count_states(now);
     until = std::min({now + idle_pause, writer_->next_due(), waits_->next_due()});
   }
 }
@@ -175,20 +178,38 @@ void AppWrapperHub::return_memory(std::size_t came, Time now) {
   parts_->return_memory();
 }
 
+void AppWrapperHub::push_watched(Watched watched) {
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.push_back(std::move(watched));
+  }
+  changed_.notify_one();
+}
+
 std::size_t AppWrapperHub::do_watched(Time now) {
-  std::deque<WrapperChange> taken;
+  std::deque<Watched> taken;
   {
     const std::lock_guard lock(mutex_);
     taken.swap(watched_);
   }
-  for (WrapperChange& change : taken) {
-    if (change.object) {
+  std::size_t done = 0;
+  const Time begun = parts_->clock();
+  while (!taken.empty() && parts_->clock() - begun < slice) {
+    const Watched next = std::move(taken.front());
+    taken.pop_front();
+    ++done;
+    if (const auto* group = std::get_if<WrapperGroup>(&next)) {
+      cancel_strays(*group);
+    } else if (const auto& change = std::get<WrapperChange>(next); change.object) {
       take(change, now);
     } else {
       lose(change);
     }
   }
-  return taken.size();
+  const std::lock_guard lock(mutex_);  // the rest comes before what came meanwhile
+  watched_.insert(watched_.begin(), std::make_move_iterator(taken.begin()),
+                  std::make_move_iterator(taken.end()));
+  return done;
 }
 
 void AppWrapperHub::do_events(Time now) {
@@ -235,7 +256,10 @@ void AppWrapperHub::do_sights() {
   }
   for (auto& [attempt, sight] : taken) {
     const auto at = records_.find(attempt.job);
-    if (at == records_.end() && labelled_) labelled_->see(sight);
+    if (at == records_.end() && !(labelled_ && labelled_->see(sight)) && !has_listed_all()) {
+      ports::AttemptSight& newest = early_sights_[attempt.job];
+      if (newest.attempt.number <= attempt.number) newest = std::move(sight);
+    }
     if (at == records_.end() || at->second.is_gone) continue;
     Record& record = at->second;
     const bool is_older = sight.attempt.number < record.facts.sight.attempt.number;
@@ -245,6 +269,20 @@ void AppWrapperHub::do_sights() {
     if (was_kept && record.facts.sight.kept_failure.empty()) record.facts.keeps_failed = false;
     touch(record);
   }
+}
+
+std::optional<ports::AttemptSight> AppWrapperHub::early_sight(const std::string& job) {
+  const auto found = early_sights_.extract(job);
+  return found ? std::optional(std::move(found.mapped())) : std::nullopt;
+}
+
+bool AppWrapperHub::has_listed_all() const {
+  return labelled_ && labelled_->has_listed_all() && listed_.contains(WrapperGroup::Workload) &&
+         listed_.contains(WrapperGroup::McadIbm);
+}
+
+void AppWrapperHub::drop_early_sights() {
+  if (has_listed_all()) early_sights_.clear();
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -317,17 +355,8 @@ void AppWrapperHub::watch() {
   make_labelled_desk();
   for (const WrapperGroup group : {WrapperGroup::Workload, WrapperGroup::McadIbm}) {
     WrapperWatch::Handlers on;
-    on.on_change = [this](WrapperChange change) {
-      {
-        const std::lock_guard lock(mutex_);
-        watched_.push_back(std::move(change));
-      }
-      changed_.notify_one();
-    };
-    on.on_synced = [this, group] {
-      // After what was listed is taken in.
-      answer([this, group] { answer([this, group] { cancel_strays(group); }); });
-    };
+    on.on_change = [this](WrapperChange change) { push_watched(std::move(change)); };
+    on.on_synced = [this, group] { push_watched(group); };
     on.on_missing = [this, group] { answer([this, group] { miss(group); }); };
     on.on_failure = [this, group](const std::string& why) {
       if (why.empty() && group == WrapperGroup::Workload) answer([this] { unserved_.clear(); });
@@ -376,7 +405,7 @@ std::int64_t AppWrapperHub::edition(const WrapperChange& change) const {
 
 void AppWrapperHub::quota_changed() {
   if (watches_.empty()) watch();  // AppWrappers come after the queues they belong to
-  place_unplaced();
+  place_unplaced(WrapperWait::Kind::Quota);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -465,6 +494,8 @@ void AppWrapperHub::make_labelled_desk() {
                              Duration wait,
                              std::function<void()> then) { answer_after(wait, std::move(then)); },
           .ask_why = [this](const std::string& job, Time at) { waits_->set(job, at); },
+          .early_sight = [this](const std::string& job) { return early_sight(job); },
+          .on_listed = [this] { drop_early_sights(); },
           .say = parts_->say});
   labelled_->begin();
 }
@@ -474,6 +505,7 @@ model::JobRow AppWrapperHub::slim(model::JobRow row) {
   row.name = std::string();
   row.user = std::string();
   row.payload = std::string();
+  row.labels = {};
   return row;
 }
 
@@ -484,6 +516,7 @@ void AppWrapperHub::forget(Records::iterator at) {
   writer_->forget(at->first);
   expiry_->forget(at->first);
   events_told_->forget(at->first);
+  by_key_.erase(&at->second);
   records_.erase(at);
 }
 

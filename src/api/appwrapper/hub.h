@@ -23,9 +23,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "api/appwrapper/copies.h"
@@ -87,6 +90,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     /// Called when many AppWrappers came and most of what they took is free again, in pieces all
     /// over the heap.
     std::function<void()> return_memory;
+    /// How many there are in each state, now and then.
+    std::function<void(const std::map<std::string, std::size_t>&)> count_states;
   };
   explicit AppWrapperHub(HubOptions options) : options_(std::move(options)) {}
   ~AppWrapperHub() override;
@@ -112,15 +117,27 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     std::int64_t generation = -1;  // of the spec that was read
     std::uint64_t notes = 0;       // notes_hash of what was read
     bool is_v1beta2 = false;
-    bool is_gone = false;     // the object
-    bool is_foreign = false;  // somebody else manages it
-    bool is_final = false;    // it ended before the books can tell
+    bool is_gone = false;            // the object
+    bool is_foreign = false;         // somebody else manages it
+    bool is_final = false;           // it ended before the books can tell
+    std::string_view ended_as = {};  // then: its state
     bool is_submitting = false;
     bool is_reissuing = false;  // a new edition is on its way
     WrapperFacts facts = {};
     const std::string& job() const { return *id; }
   };
   using Records = std::unordered_map<std::string, Record>;  // by job
+  /// In the order of their keys; one that is gone may have the key of another.
+  struct ByKey {
+    using is_transparent = void;
+    bool operator()(const Record* a, const Record* b) const {
+      return std::tie(a->key, a->job()) < std::tie(b->key, b->job());
+    }
+    bool operator()(const Record* a, const WrapperKey& b) const { return a->key < b; }
+    bool operator()(const WrapperKey& a, const Record* b) const { return a < b->key; }
+  };
+  /// A change, or that all which was there of a group is told.
+  using Watched = std::variant<WrapperChange, WrapperGroup>;
 
   // ---- the thread
   void work();
@@ -130,10 +147,17 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void return_memory(std::size_t came, Time now);
   void do_events(Time now);
   void do_sights();
+  /// One that was told before its AppWrapper, or its object, was listed.
+  std::optional<ports::AttemptSight> early_sight(const std::string& job);
+  bool has_listed_all() const;
+  void drop_early_sights();
   void do_answers();
   std::string state_of(const Record& record) const;
+  void count_states(Time now);
   WrapperRow row_of(const Record& record) const;
   void add_wrappers(const WrapperFilter& filter, WrapperPage& page) const;
+  void add_wrappers(WrapperGroup group, const WrapperFilter& filter, WrapperPage& page) const;
+  void push_watched(Watched watched);
   /// From any thread: to be done on this one.
   void answer(std::function<void()> function);
   void answer_after(Duration wait, std::function<void()> function);
@@ -153,6 +177,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
+  /// Somebody else manages it.
+  bool is_foreign(const boost::json::value& object) const;
   /// It failed, and its job is known while what it made is kept.
   std::optional<KeptFailure> kept_failure_of(const Record& record,
                                              const boost::json::object& status) const;
@@ -197,8 +223,9 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   WrapperCopies::Use use_of(const std::string& job) const;
   void set_stuck(const std::string& job, const std::string& why);
   work::WrapOptions wrap_options() const;
-  void wait_for_clusters(Record& record, const WrapperChange& change, const std::string& why);
-  void place_unplaced();
+  void wait_to_be_placed(Record& record, const WrapperChange& change, WrapperWait::Kind kind,
+                         const std::string& why);
+  void place_unplaced(WrapperWait::Kind kind);
   void tell_events(const std::string& job);
 
   // ---- what is written
@@ -214,7 +241,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<WrapperChange> watched_;  // guarded by mutex_, as all up to is_stopping_
+  std::deque<Watched> watched_;  // guarded by mutex_, as all up to is_stopping_
   std::deque<model::Event> events_;
   std::map<ports::Attempt, ports::AttemptSight> sights_;
   std::deque<std::function<void()>> answers_;
@@ -235,12 +262,17 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   Time checked_since_{0};   // older AppWrappers are not taken
   std::string hub_mark_;    // in the ids of its jobs
   Records records_;
+  std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed
   std::size_t came_ = 0;                          // changes since memory was returned
   Time came_last_{0};
+  Time counted_{0};                                // their states
   std::map<std::string, WrapperChange> unplaced_;  // by job: queues or clusters are not there
-  bool awaits_clusters_ = false;                   // some of them; they are placed anew soon
-  std::map<std::string, WrapperChange> missed_;    // by job: came while they were submitted
+  /// By job, newest attempts: nobody tells them again. Until all is listed that was there.
+  std::map<std::string, ports::AttemptSight> early_sights_;
+  std::set<WrapperGroup> listed_;
+  std::set<WrapperWait::Kind> awaited_;          // by some of them; they are placed anew soon
+  std::map<std::string, WrapperChange> missed_;  // by job: came while they were submitted
 
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<StatusWriter> writer_;

@@ -31,30 +31,58 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
 }
 
 void AppWrapperHub::add_wrappers(const WrapperFilter& filter, WrapperPage& page) const {
-  std::optional<WrapperKey> after;
-  if (filter.after)
-    after = WrapperKey{group_of(*filter.after), filter.after->ns, filter.after->name};
-  std::vector<const Record*> found;
-  for (const auto& [job, record] : records_) {
-    const WrapperKey& key = record.key;
-    if (filter.wants(wrapper_kind, key.ns, key.name) && (!after || *after < key) && !record.is_gone)
-      found.push_back(&record);
+  if (!filter.wants_kind(wrapper_kind)) return;
+  for (const WrapperGroup group : {WrapperGroup::Workload, WrapperGroup::McadIbm}) {
+    if (!page.has_more) add_wrappers(group, filter, page);
   }
-  const std::size_t count = std::min(filter.limit, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-                    [](const Record* a, const Record* b) { return a->key < b->key; });
-  page.has_more = count < found.size();
-  for (std::size_t i = 0; i < count; ++i) page.rows.push_back(row_of(*found[i]));
+}
+
+/// Looks at those alone that can be wanted, where the namespace is said.
+void AppWrapperHub::add_wrappers(WrapperGroup group, const WrapperFilter& filter,
+                                 WrapperPage& page) const {
+  const WrapperKey first{group, filter.ns, filter.ns.empty() ? "" : filter.name};
+  auto at = by_key_.lower_bound(first);
+  if (filter.after) {
+    const WrapperKey after{group_of(*filter.after), filter.after->ns, filter.after->name};
+    if (first <= after) at = by_key_.upper_bound(after);
+  }
+  for (; at != by_key_.end() && (*at)->key.group == group; ++at) {
+    const Record& record = **at;
+    const bool is_beyond = !filter.ns.empty() && record.key.ns != filter.ns;
+    const bool is_beyond_name =
+        !filter.ns.empty() && !filter.name.empty() && record.key.name != filter.name;
+    if (is_beyond || is_beyond_name) return;
+    if (record.is_gone || !filter.wants(wrapper_kind, record.key.ns, record.key.name)) continue;
+    const auto& row = record.facts.row;
+    if (!filter.wants_queue(row ? row->queue : "")) continue;
+    if (!filter.states.empty() && !filter.wants_state(state_of(record))) continue;
+    page.has_more = page.rows.size() >= filter.limit;
+    if (page.has_more) return;
+    page.rows.push_back(row_of(record));
+  }
 }
 
 /// The whole status is made only of the few of which nothing less tells it.
 std::string AppWrapperHub::state_of(const Record& record) const {
+  if (record.is_final && !record.ended_as.empty()) return std::string(record.ended_as);
   if (source_of(record.job())) {
     const auto state = record.is_v1beta2 ? known_phase(record.facts) : known_state(record.facts);
     if (!state.empty()) return std::string(state);
   }
   const boost::json::value status(writer_->now_of(record.job()));
   return std::string(kube::text_at(status, {record.is_v1beta2 ? "phase" : "state"}));
+}
+
+void AppWrapperHub::count_states(Time now) {
+  constexpr Duration pause = seconds(15);
+  if (now - counted_ < pause) return;
+  counted_ = now;
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [job, record] : records_) {
+    if (!record.is_gone && !record.is_foreign) ++counts[state_of(record)];
+  }
+  counts.erase("");  // nothing was said of it yet
+  parts_->count_states(counts);
 }
 
 WrapperRow AppWrapperHub::row_of(const Record& record) const {

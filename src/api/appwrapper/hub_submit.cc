@@ -34,10 +34,7 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
                               work::WrappedJob& wrapped) {
   const auto designation = quota_->designation_of(wrapped.labels);
   if (!designation) {
-    record.facts.wait =
-        WrapperWait{WrapperWait::Kind::Quota, designation.error().message, std::nullopt};
-    unplaced_[record.job()] = change;
-    touch(record);
+    wait_to_be_placed(record, change, WrapperWait::Kind::Quota, designation.error().message);
     return false;
   }
   if (!designation->missing.empty()) put_labels(record, designation->missing);
@@ -136,7 +133,14 @@ void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& 
     if (record.is_gone) return forget(at);
     if (outcome.busy || outcome.result.error().fault == Fault::Unavailable)
       return take_again(record, change);
-    return refuse(record, outcome.result.error().message);
+    if (const auto later = missed_.extract(record.job()))
+      return take_over(record, later.mapped(), parts_->clock());
+    const std::string& why = outcome.result.error().message;
+    if (outcome.missing == Missing::Nothing) return refuse(record, why);
+    return wait_to_be_placed(
+        record, change,
+        outcome.missing == Missing::Queue ? WrapperWait::Kind::Quota : WrapperWait::Kind::NoCluster,
+        why);
   }
   if (!record.facts.row) {  // the event is on its way, or was before we knew it
     if (auto row = parts_->store.job(record.job())) record.facts.row = slim(std::move(*row));
@@ -189,6 +193,8 @@ void AppWrapperHub::cancel_strays(WrapperGroup group) {
   std::set<std::string> known;
   for (const auto& [job, record] : records_) known.insert(job);
   asks_->cancel_strays(prefix_of(group), std::move(known), about);
+  listed_.insert(group);
+  drop_early_sights();
 }
 
 /// The AppWrapper is to be another job from now on. The watch brings it with its new edition.

@@ -36,6 +36,16 @@ json::object status_of(const json::value& object) {
   return status != nullptr && status->is_object() ? status->get_object() : json::object();
 }
 
+/// Of a status that says it; "" of others.
+std::string_view ended_as(const json::object& status) {
+  const json::value whole(status);
+  for (const std::string_view word : {"Completed", "Succeeded", "Failed", "Deleted"}) {
+    if (kube::text_at(whole, {"state"}) == word || kube::text_at(whole, {"phase"}) == word)
+      return word;
+  }
+  return "";
+}
+
 Time created_at(const json::value& object) {
   const auto read = kube::parse_timestamp(kube::text_at(object, {"metadata", "creationTimestamp"}),
                                           "creationTimestamp");
@@ -93,6 +103,10 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
     retire(job_of(change, before));
     editions_[change.uid] = newest;
   }
+  if (const auto known = records_.find(job_of(change));
+      known != records_.end() && known->second.is_foreign && !is_foreign(object)) {
+    forget(known);  // somebody gave it up: as if it came
+  }
   const auto [at, is_new] = records_.try_emplace(job_of(change));
   Record& record = at->second;
   const std::int64_t generation = kube::integer_at(object, {"metadata", "generation"});
@@ -101,7 +115,9 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
     record.id = &at->first;
     record.key = change.key;
     record.uid = change.uid;
+    by_key_.insert(&record);
     writer_->add(record.job(), status_of(object));
+    if (auto sight = early_sight(record.job())) record.facts.sight = std::move(*sight);
     take_over(record, change, now);
   } else if ((generation != record.generation || notes != record.notes) && !record.is_gone) {
     follow_spec(record, change, now);
@@ -116,6 +132,10 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
     copies_->let_go(record.job());
     if (!record.is_foreign) touch(record);
   }
+}
+
+bool AppWrapperHub::is_foreign(const json::value& object) const {
+  return (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
 }
 
 std::optional<KeptFailure> AppWrapperHub::kept_failure_of(const Record& record,
@@ -144,13 +164,14 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   record.facts.is_mcad = options_.wrap.is_mcad;
   if (is_labelled_for_kueue(object) && !has_kueue_ && now - kueue_asked_ >= kueue_pause)
     return ask_for_kueue(record, change);
-  record.is_foreign = (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
+  record.is_foreign = is_foreign(object);
   if (record.is_foreign) return;
   const json::object status = status_of(object);
   const auto kept = kept_failure_of(record, status);
   // What was only refused is read again: it may have been changed, or may be allowed by now.
   record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
                     !is_refused(status) && !kept;
+  if (record.is_final) record.ended_as = ended_as(status);
   auto as_job = read(object, wrap_options());
   if (as_job) {
     record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
@@ -191,10 +212,15 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     const bool is_to_stop = is_running && as_job->wrapper.is_suspended;
     if (is_to_stop || is_stopping_v1beta2(status))
       return release(record, change, std::move(as_job->wrapped));
-    if (is_running) return adopt(record, change, std::move(as_job->wrapped));
+    const std::string where(kube::text_at(json::value(status), {"muster", "cluster"}));
+    if (is_running && !where.empty() && where != options_.cluster) {
+      as_job->wrapped.spec.gang.clusters = {where};  // what is there is met when it is made
+    } else if (is_running) {
+      return adopt(record, change, std::move(as_job->wrapped));
+    }
     submit(record, change, std::move(as_job->wrapped));
   } else if (as_job.error().fault == Fault::Unavailable) {
-    wait_for_clusters(record, change, as_job.error().message);
+    wait_to_be_placed(record, change, WrapperWait::Kind::NoCluster, as_job.error().message);
   } else {
     refuse(record, as_job.error().message);
   }
@@ -230,7 +256,8 @@ void AppWrapperHub::ask_for_kueue(Record& record, const WrapperChange& change) {
 /// It is deleted when its time to live is over.
 void AppWrapperHub::expire(const Record& record, Time succeeded) {
   const Duration ttl = record.facts.ask.success_ttl;
-  if (succeeded.is_never() || ttl.ms == 0) return;
+  if (succeeded.is_never()) return;
+  if (ttl.ms == 0) return expiry_->forget(record.job());
   expiry_->set(record.job(), {record.key, record.uid, succeeded + ttl});
 }
 
@@ -242,6 +269,8 @@ void AppWrapperHub::take_again(Record& record, const WrapperChange& change) {
     if (at == records_.end()) return;
     const bool is_gone = at->second.is_gone;
     const auto later = missed_.extract(job);
+    if (!is_gone && !at->second.facts.sight.attempt.job.empty())
+      early_sights_.insert_or_assign(job, std::move(at->second.facts.sight));
     forget(at);
     if (!is_gone) take(later ? later.mapped() : change, parts_->clock());
   });
@@ -260,8 +289,9 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     return take_over(record, change, now);
   }
   if (record.is_submitting) missed_[record.job()] = change;
-  if (record.is_foreign || record.is_final || record.is_submitting || !record.facts.row) return;
+  if (record.is_foreign || record.is_submitting || !(record.is_final || record.facts.row)) return;
   const auto as_job = read(*change.object, wrap_options());
+  if (!as_job && record.is_final) return;
   if (!as_job) {
     parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
                             record.key.name, as_job.error().message));
@@ -269,6 +299,9 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   }
   const WrapperAsk followed =
       std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
+  if (record.is_final) return expire(record, succeeded_at(status_of(*change.object)));
+  if (record.facts.row->state == model::JobState::Succeeded)
+    expire(record, record.facts.row->finished);
   if (record.facts.is_kept_failure() && record.facts.ask.is_held) {
     drop_kept(record.job());  // it stays failed, as with the controller of v1beta2
   } else {

@@ -7,7 +7,9 @@ namespace muster::api {
 
 namespace {
 
+// Until they are looked for again.
 constexpr Duration clusters_pause = seconds(5);
+constexpr Duration queues_pause = seconds(30);
 
 }  // namespace
 
@@ -80,25 +82,33 @@ work::WrapOptions AppWrapperHub::wrap_options() const {
   return options;
 }
 
-/// None that it may run in is joined now. One may join, or be configured otherwise.
-void AppWrapperHub::wait_for_clusters(Record& record, const WrapperChange& change,
-                                      const std::string& why) {
-  record.facts.wait = WrapperWait{WrapperWait::Kind::NoCluster, why, std::nullopt};
+/// No cluster that it may run in is joined now, or its queue is not there. One may come, or be
+/// configured otherwise.
+void AppWrapperHub::wait_to_be_placed(Record& record, const WrapperChange& change,
+                                      WrapperWait::Kind kind, const std::string& why) {
+  record.facts.wait = WrapperWait{kind, why, std::nullopt};
   unplaced_[record.job()] = change;
   touch(record);
-  if (std::exchange(awaits_clusters_, true)) return;
-  answer_after(clusters_pause, [this] {
-    awaits_clusters_ = false;
-    place_unplaced();
+  if (!awaited_.insert(kind).second) return;
+  const bool is_queue = kind == WrapperWait::Kind::Quota;
+  answer_after(is_queue ? queues_pause : clusters_pause, [this, kind] {
+    awaited_.erase(kind);
+    place_unplaced(kind);
   });
 }
 
-void AppWrapperHub::place_unplaced() {
+/// Those that wait for such.
+void AppWrapperHub::place_unplaced(WrapperWait::Kind kind) {
   const Time now = parts_->clock();
   for (const auto& [job, change] : std::exchange(unplaced_, {})) {
     const auto at = records_.find(job);
     if (at == records_.end()) continue;
-    at->second.facts.wait.reset();
+    WrapperFacts& facts = at->second.facts;
+    if (facts.wait && facts.wait->kind != kind) {
+      unplaced_.emplace(job, change);
+      continue;
+    }
+    facts.wait.reset();
     take_over(at->second, change, now);
   }
 }

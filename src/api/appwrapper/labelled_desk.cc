@@ -50,6 +50,10 @@ std::string version_of_group(const json::value& served) {
   return found;
 }
 
+std::string_view state_of(const WrapperFacts& facts) {
+  return facts.row ? model::to_text(facts.row->state) : "Refused";
+}
+
 bool is_waiting(JobState state) { return state == JobState::Waiting || state == JobState::Held; }
 
 }  // namespace
@@ -65,6 +69,8 @@ void LabelledDesk::begin() {
   served.path = fmt::format("/apis/{}", group);
   parts_.client.send_later(served, [this](const kube::Reply<json::value>& found) {
     const std::string version = found ? version_of_group(*found) : "";
+    const bool is_missing = found.ok() || found.error().is_not_found();
+    if (version.empty() && is_missing) parts_.later([this] { end_list(); });  // nothing is there
     if (version.empty()) return parts_.later_after(kinds_pause, [this] { begin(); });
     parts_.later([this, version] { watch(version); });
   });
@@ -85,7 +91,9 @@ void LabelledDesk::watch(const std::string& version) {
     };
     on.on_synced = [this] {
       parts_.later([this] {
-        if (--unsynced_ == 0) cancel_strays();
+        if (--unsynced_ > 0) return;
+        cancel_strays();
+        end_list();
       });
     };
     on.on_failure = [this](const std::string& why) {
@@ -98,6 +106,11 @@ void LabelledDesk::watch(const std::string& version) {
     watches_.push_back(
         std::make_unique<ObjectWatch>(parts_.client, std::move(options), std::move(on)));
   }
+}
+
+void LabelledDesk::end_list() {
+  has_listed_all_ = true;
+  parts_.on_listed();
 }
 
 std::string LabelledDesk::job_of(const std::string& uid, std::int64_t edition) const {
@@ -133,6 +146,7 @@ void LabelledDesk::take(const kube::Resource& kind, const ObjectChange& change) 
     record.kind = kind;
     record.subject = {kind.api_version(), kind.kind, change.ns, change.name, change.uid};
     record.facts.is_labelled = true;
+    if (auto sight = parts_.early_sight(record.job())) record.facts.sight = std::move(*sight);
     return take_over(record, typed);
   }
   if (!record.is_gone) follow_object(record, typed);
@@ -402,13 +416,15 @@ void LabelledDesk::nudge_later(const Record& record) {
   });
 }
 
-void LabelledDesk::see(const ports::AttemptSight& sight) {
+bool LabelledDesk::see(const ports::AttemptSight& sight) {
   const auto at = records_.find(sight.attempt.job);
-  if (at == records_.end() || at->second.is_gone) return;
+  if (at == records_.end()) return false;
   WrapperFacts& facts = at->second.facts;
-  if (sight.attempt.number < facts.sight.attempt.number || facts.sight == sight) return;
+  const bool is_older = sight.attempt.number < facts.sight.attempt.number;
+  if (at->second.is_gone || is_older || facts.sight == sight) return true;
   facts.sight = sight;
   tell(at->second);
+  return true;
 }
 
 const std::string* LabelledDesk::waiting(const std::string& job) const {
@@ -431,7 +447,10 @@ void LabelledDesk::add_rows(const WrapperFilter& filter, WrapperPage& page) cons
     const bool is_told = record.facts.row || !record.facts.refusal.empty();
     if (record.is_gone || !is_told || !filter.wants(it.kind, it.ns, it.name)) continue;
     RowKey key{it.kind, std::string(group), it.ns, it.name};
-    if (!filter.after || *filter.after < key) found.emplace(std::move(key), &record);
+    if (filter.after && key <= *filter.after) continue;
+    const auto& row = record.facts.row;
+    if (filter.wants_queue(row ? row->queue : "") && filter.wants_state(state_of(record.facts)))
+      found.emplace(std::move(key), &record);
   }
   for (const auto& [key, record] : found) {
     page.has_more = page.rows.size() >= filter.limit;
@@ -439,7 +458,7 @@ void LabelledDesk::add_rows(const WrapperFilter& filter, WrapperPage& page) cons
     WrapperRow& row = page.rows.emplace_back();
     row.key = key;
     row.version = record->kind.version;
-    row.state = record->facts.row ? model::to_text(record->facts.row->state) : "Refused";
+    row.state = state_of(record->facts);
     put_facts(record->facts, row);
   }
 }

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +57,9 @@ class LabelledDesk {
     std::function<void(Duration, std::function<void()>)> later_after;
     /// Why it waits; never: not any more. The id stays where it is until then.
     std::function<void(const std::string& job, Time at)> ask_why;
+    /// What see() did not know, once.
+    std::function<std::optional<ports::AttemptSight>(const std::string& job)> early_sight;
+    std::function<void()> on_listed;  // all that was there
     std::function<void(const std::string&)> say;
   };
   LabelledDesk(Options options, Parts parts);
@@ -66,7 +70,10 @@ class LabelledDesk {
   void stop() { watches_.clear(); }
   /// What became of a job, and what is seen of an attempt, if they are of one of these.
   void follow(const model::Event& event, Time now);
-  void see(const ports::AttemptSight& sight);
+  /// False: it is not known of which object, if of any of these.
+  bool see(const ports::AttemptSight& sight);
+  /// All that was there when it began.
+  bool has_listed_all() const { return has_listed_all_; }
   /// The id of a job that waits, where it stays; null: it does not, or is none of these.
   const std::string* waiting(const std::string& job) const;
   void tell_wait(const std::string& job, const WrapperWait& wait);
@@ -92,6 +99,7 @@ class LabelledDesk {
   using Records = std::unordered_map<std::string, Record>;  // by job
 
   void watch(const std::string& version);
+  void end_list();
   void take(const kube::Resource& kind, const ObjectChange& change);
   void take_over(Record& record, const Object& object);
   void take_again(const Record& record, const Object& object, Duration wait);
@@ -125,6 +133,7 @@ class LabelledDesk {
   Records records_;
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed
   std::size_t unsynced_ = 0;                      // watches that have not told all yet
+  bool has_listed_all_ = false;
   std::vector<std::unique_ptr<ObjectWatch>> watches_;
 };
 

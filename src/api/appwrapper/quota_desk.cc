@@ -18,6 +18,25 @@ bool has_queue(const work::QuotaForest& forest, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> queues_left(const sched::World& world, const work::QuotaForest& forest) {
+  std::vector<std::pair<int, std::string>> found;  // with how many are above it
+  for (const sched::QueueId id : world.quota.by_name()) {
+    const sched::QueueNode& queue = world.quota[id];
+    const bool is_of_tree =
+        std::any_of(forest.trees.begin(), forest.trees.end(), [&](const std::string& tree) {
+          return queue.name.starts_with(work::queue_name(tree, ""));
+        });
+    if (!queue.alive || !is_of_tree || has_queue(forest, queue.name)) continue;
+    int above = 0;
+    for (sched::QueueId up = queue.parent; !up.is_none(); up = world.quota[up].parent) ++above;
+    found.emplace_back(above, queue.name);
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<std::string> names;
+  for (auto& [above, name] : found) names.push_back(std::move(name));
+  return names;
+}
+
 QuotaDesk::QuotaDesk(kube::Client& client, Parts parts) : parts_(std::move(parts)) {
   watch_ = std::make_unique<QuotaWatch>(client, [this] { parts_.later([this] { follow(); }); });
 }
@@ -42,7 +61,14 @@ void QuotaDesk::put_queues(const work::QuotaForest& wanted) {
     if (!has_queue(wanted, spec->name)) asked.events.emplace_back(model::QueueRemoved{spec->name});
   }
   if (asked.events.empty()) return are_there(wanted);
-  const auto ask = [asked](const sched::World&, Time) -> Result<control::Asked> { return asked; };
+  // At first also what went while no server ran.
+  const auto ask = [asked, wanted, is_first = !has_followed_](
+                       const sched::World& world, Time) mutable -> Result<control::Asked> {
+    if (!is_first) return asked;
+    for (std::string& name : queues_left(world, wanted))
+      asked.events.emplace_back(model::QueueRemoved{std::move(name)});
+    return asked;
+  };
   // The loop may outlive this desk, so it calls nothing but `later`, which then runs nothing.
   const auto done = [this, wanted, later = parts_.later](const Result<control::Answer>& answer) {
     later([this, wanted, is_written = answer.ok()] {
@@ -60,6 +86,7 @@ void QuotaDesk::follow_later() {
 
 void QuotaDesk::are_there(const work::QuotaForest& wanted) {
   forest_ = wanted;
+  has_followed_ = true;
   parts_.on_change();
 }
 

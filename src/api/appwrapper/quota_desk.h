@@ -13,9 +13,13 @@
 #include "base/result.h"
 #include "control/requests.h"
 #include "kube/client.h"
+#include "sched/world.h"
 #include "work/wrapped/quota_forest.h"
 
 namespace muster::api {
+
+/// Queues of the forest's trees in the books that are no nodes of it, those below others first.
+std::vector<std::string> queues_left(const sched::World& world, const work::QuotaForest& forest);
 
 class QuotaDesk {
  public:
@@ -38,7 +42,8 @@ class QuotaDesk {
   void are_there(const work::QuotaForest& wanted);
 
   const Parts parts_;
-  work::QuotaForest forest_;       // whose queues are in the books
+  work::QuotaForest forest_;  // whose queues are in the books
+  bool has_followed_ = false;
   std::vector<std::string> told_;  // problems
   std::unique_ptr<QuotaWatch> watch_;
 };

@@ -68,6 +68,8 @@ std::size_t position_of(const sched::World& world, const std::string& id) {
 }
 
 constexpr std::int64_t page_most = 1000;
+constexpr const char* takes_none =
+    "the server takes no AppWrappers: its configuration has no `appwrappers`";
 
 std::string cursor_of(const RowKey& key) {
   return fmt::format("{}/{}/{}/{}", key.kind, key.group, key.ns, key.name);
@@ -88,6 +90,11 @@ Result<WrapperFilter> filter_of(const net::Request& request) {
   filter.kind = text("kind");
   filter.ns = text("namespace");
   filter.name = text("name");
+  filter.queue = text("queue");
+  const std::string states = text("state");
+  for (const std::string_view state : split(states, ',')) {
+    if (!state.empty()) filter.states.emplace_back(state);
+  }
   const auto limit = query_int(request, "limit", 1, page_most, page_most);
   if (!limit) return limit.error();
   filter.limit = static_cast<std::size_t>(*limit);
@@ -101,9 +108,8 @@ Result<WrapperFilter> filter_of(const net::Request& request) {
 
 void list(AppWrapperHub* hub, const CallPtr& call) {
   if (hub == nullptr) {
-    call->answer(200, R"({"appwrappers":[],"warnings":["the server takes no AppWrappers: its )"
-                      R"(configuration has no `appwrappers`"]})");
-    return;
+    const json::object none{{"appwrappers", json::array()}, {"warnings", {takes_none}}};
+    return call->answer(200, json::serialize(none));
   }
   const auto filter = filter_of(call->request);
   if (!filter) return call->answer(filter.error());
@@ -127,9 +133,14 @@ void show(AppWrapperHub* hub, control::Reads& reads, const CallPtr& call) {
   const Error unknown{Fault::NotFound, fmt::format("there is no {} {}/{}",
                                                    filter.kind.empty() ? wrapper_kind : filter.kind,
                                                    filter.ns, filter.name)};
-  if (hub == nullptr || filter.ns.empty() || filter.name.empty()) return call->answer(unknown);
-  hub->list(filter, [&reads, call, unknown](const WrapperPage& page) {
-    if (page.rows.empty()) return call->answer(unknown);
+  const auto unknown_as = [unknown](const std::string& why) {
+    return Error{unknown.fault,
+                 why.empty() ? unknown.message : fmt::format("{}: {}", unknown.message, why)};
+  };
+  if (hub == nullptr) return call->answer(unknown_as(takes_none));
+  if (filter.ns.empty() || filter.name.empty()) return call->answer(unknown);
+  hub->list(filter, [&reads, call, unknown_as](const WrapperPage& page) {
+    if (page.rows.empty()) return call->answer(unknown_as(page.warning));
     read(reads, call,
          [row = page.rows.front()](const sched::World& world, const sched::Agenda&,
                                    const sched::Policy&, Time) -> Result<std::string> {

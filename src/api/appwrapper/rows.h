@@ -1,14 +1,17 @@
 // What people see in a list of AppWrappers and of labelled objects. Plain values.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/appwrapper/facts.h"
+#include "net/http.h"
 #include "ports/attempt_sights.h"
 
 namespace muster::api {
@@ -44,17 +47,25 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row);
 
 /// Which of them.
 struct WrapperFilter {
-  std::string kind = {};             // "": of all
-  std::string ns = {};               // likewise
-  std::string name = {};             // likewise
-  std::optional<RowKey> after = {};  // where the page before ended
+  std::string kind = {};                 // "": of all
+  std::string ns = {};                   // likewise
+  std::string name = {};                 // likewise
+  std::string queue = {};                // likewise
+  std::vector<std::string> states = {};  // none: in all
+  std::optional<RowKey> after = {};      // where the page before ended
   std::size_t limit = 1000;
 
+  bool wants_kind(const std::string& of_kind) const { return kind.empty() || kind == of_kind; }
   bool wants(const std::string& of_kind, const std::string& of_ns,
              const std::string& of_name) const {
-    return (kind.empty() || kind == of_kind) && (ns.empty() || ns == of_ns) &&
-           (name.empty() || name == of_name);
+    return wants_kind(of_kind) && (ns.empty() || ns == of_ns) && (name.empty() || name == of_name);
   }
+  bool wants_state(std::string_view state) const {
+    return states.empty() || std::any_of(states.begin(), states.end(), [&](const auto& one) {
+             return net::equals_ignoring_case(one, state);
+           });
+  }
+  bool wants_queue(std::string_view of_queue) const { return queue.empty() || queue == of_queue; }
 };
 struct WrapperPage {
   std::vector<WrapperRow> rows = {};

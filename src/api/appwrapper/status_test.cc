@@ -214,6 +214,39 @@ TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
   EXPECT_EQ(conditions(again), conditions(back)) << "in place, with a new time";
 }
 
+TEST(StatusV1beta1, WhyItWasRequeuedIsSaidInTheWordThatMcadHasForTheCase) {
+  const struct {
+    EndWhy why;
+    std::string reason;
+    int running;
+    const char* word;
+    std::string message;
+  } cases[] = {
+      {EndWhy::StartFailed, "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes",
+       0, "PodsFailedScheduling", "Pods failed scheduling failed=2, running=0."},
+      {EndWhy::StartFailed, "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes",
+       1, "MinPodsNotRunning",
+       "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes"},
+      {EndWhy::StartFailed, "not all pods were ready within 10 s", 0, "MinPodsNotRunning",
+       "not all pods were ready within 10 s"},
+      {EndWhy::StartFailed, "pod p was deleted by somebody else", 2, "PodsLost",
+       "pod p was deleted by somebody else"},
+      {EndWhy::ClusterLost, "", 2, "ClusterLost", "Its cluster is lost."},
+  };
+  for (const auto& c : cases) {
+    Story story;
+    story.placed();
+    story.made(c.running);
+    story.write();
+    story.facts.row->state = JobState::Waiting;
+    story.facts.row->why = c.why;
+    story.facts.row->reason = c.reason;
+    story.facts.sight.pods = {};
+    EXPECT_EQ(message(story.write(), "PreemptCandidate", c.word), c.message);
+    EXPECT_EQ(message(story.status, "Backoff", "PreemptionTriggered"), c.message);
+  }
+}
+
 TEST(StatusV1beta1, ARequeueThatNobodySawBetweenTwoWritesIsCounted) {
   Story story;
   story.placed();
@@ -290,6 +323,9 @@ TEST(StatusV1beta1, WhyAPodDoesNotStartIsToldAsMcadTellsIt) {
   EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
             R"([{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
             R"("message":"0/3 nodes are available"}],"podname":"a-1"}])");
+  const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
+  EXPECT_TRUE(story.write().contains("pendingpodconditions")) << "a server that started again";
+  story.facts.sight = sight;
   story.facts.sight.trouble.clear();
   EXPECT_FALSE(story.write().contains("pendingpodconditions"));
 }
@@ -509,6 +545,18 @@ TEST(StatusV1beta2, OneThatIsSuspendedWhileItRunsGoesThroughSuspending) {
   EXPECT_FALSE(story.status.contains("resettingCount"));
 }
 
+TEST(StatusV1beta2, AClusterThatScaledItselfDownHasThePodsThatItNeeds) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(1);
+  story.write();
+  EXPECT_EQ(condition(story.status, "PodsReady"), "False InsufficientPodsReady");
+  story.facts.sight.needed_pods = 1;
+  story.write();
+  EXPECT_EQ(condition(story.status, "PodsReady"), "True SufficientPodsReady");
+}
+
 TEST(StatusV1beta2, OneThatWaitsDoesNotSayThatItIsSuspended) {
   Story story;
   story.is_v1beta2 = true;
@@ -593,6 +641,21 @@ TEST(StatusV1beta2, WhatFailedDoesNotRunAgainWhileItsRestIsRemoved) {
   EXPECT_EQ(text(story.write(), "phase"), "Failed") << "its job ends when all is gone";
 }
 
+TEST(StatusV1beta2, AComponentThatIsMissingIsSaidSoByWhomeverSeesNothingOfIt) {
+  Story story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.sight = {};  // a server that started again
+  story.facts.row->state = JobState::Failed;
+  story.facts.row->why = EndWhy::Failure;
+  story.facts.row->reason =
+      "1 of its 2 objects are there; the others were deleted by somebody else";
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+  EXPECT_EQ(condition(story.status, "Unhealthy"), "True MissingComponent");
+}
+
 TEST(StatusV1beta2, SuspendTrumpsAReset) {
   Story story;
   story.is_v1beta2 = true;
@@ -640,6 +703,7 @@ TEST(StatusV1beta2, WhatWasWrongIsSaidInItsOwnWords) {
       {ports::Ailment::FailedPods, "True FoundFailedPods"},
       {ports::Ailment::SickNode, "True AutopilotNoExecute"},
       {ports::Ailment::TooFewPods, "True InsufficientPodsReady"},
+      {ports::Ailment::Forgotten, "True InsufficientPodsReady"},
   };
   for (const auto& [ailment, expected] : cases) {
     Story story;

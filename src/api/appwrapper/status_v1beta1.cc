@@ -25,6 +25,9 @@ using model::JobState;
 
 /// In the reason of a job that was requeued as often as it may be (clusters/kubernetes).
 constexpr std::string_view requeues_used_up = "times, the most it may be";
+/// And of one whose pods did not come up, and of one of them that found no node.
+constexpr std::string_view not_ready = "not all pods were ready within";
+constexpr std::string_view unschedulable = ": Unschedulable: ";
 
 enum class Stage { Refused, Queueing, Backoff, HeadOfLine, Dispatched, Holding, Completed, Failed };
 
@@ -218,9 +221,27 @@ class Writer {
       case EndWhy::Held:
       case EndWhy::Released:
         return {"Held", "It was put on hold."};
+      case EndWhy::ClusterLost:
+        return {"ClusterLost", "Its cluster is lost."};
+      case EndWhy::StartFailed:
+        return start_failure(reason);
       default:
-        return {"PodsFailedScheduling", reason};
+        return {"Requeued", reason};
     }
+  }
+
+  /// What pods were there is what was written last: they are gone by now.
+  Requeue start_failure(const std::string& reason) const {
+    if (!reason.starts_with(not_ready)) return {"PodsLost", reason};
+    const auto count = [&](std::string_view name) {
+      return integer_at(json::value(status_), {name});
+    };
+    const bool has_run = count("running") + count("Succeeded") > 0;
+    if (has_run || reason.find(unschedulable) == std::string::npos)
+      return {"MinPodsNotRunning", reason};
+    const std::int64_t failed = std::max<std::int64_t>(count("pending"), 1);
+    return {"PodsFailedScheduling",
+            fmt::format("Pods failed scheduling failed={}, running=0.", failed)};
   }
 
   void go_to(Stage stage) {
@@ -336,7 +357,7 @@ class Writer {
       put_number("failed", pods.failed);
       put_number("Succeeded", pods.succeeded);
     }
-    put_pending_pods(is_out && !is_over);
+    if (!is_out || is_over || facts_.is_seen()) put_pending_pods(is_out && !is_over);
     put_number("template", facts_.ask.min_available);
     put_number("totalcpu", is_out ? facts_.ask.totals.milli_cpu : 0);
     put_number("totalmemory", is_out ? facts_.ask.totals.memory : 0);
@@ -345,7 +366,7 @@ class Writer {
 
   /// The one pod that is told why it does not start, as MCAD tells of all of them.
   void put_pending_pods(bool may_start) {
-    const std::string_view trouble = facts_.is_seen() ? facts_.sight.trouble : std::string_view();
+    const std::string& trouble = facts_.sight.trouble;
     if (!may_start || trouble.empty()) {
       status_.erase("pendingpodconditions");
       return;

@@ -53,6 +53,9 @@ std::string_view name_of(Phase phase) {
   return "Terminating";
 }
 
+/// Ends the reason of a job that failed because an object of it was missing (clusters/kubernetes).
+constexpr std::string_view deleted_by_others = "deleted by somebody else";
+
 /// What was written last is of the newest attempt, and says that.
 bool was(Phase phase, const WrapperFacts& facts, const json::object& before) {
   const json::value written(before);
@@ -268,8 +271,9 @@ class Writer {
     }
     if (!facts_.is_seen()) return;  // after a restart what was written is the best there is
     const ports::PodCounts& pods = facts_.sight.pods;
-    const bool is_ready =
-        pods.running + pods.succeeded >= static_cast<std::int64_t>(facts_.row->pods);
+    const std::int64_t needed =
+        facts_.sight.needed_pods > 0 ? facts_.sight.needed_pods : std::int64_t{facts_.row->pods};
+    const bool is_ready = pods.running + pods.succeeded >= needed;
     if (is_ready) {
       say("PodsReady",
           {true, "SufficientPodsReady",
@@ -313,9 +317,12 @@ class Writer {
     if (!reason.empty()) return say("Unhealthy", {true, reason, why});
     if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
-    const std::string_view what = !facts_.is_made() ? "CreateFailed"
-                                  : is_start        ? "InsufficientPodsReady"
-                                                    : "FoundFailedPods";
+    const bool is_missing =
+        facts_.row->why == EndWhy::Failure && facts_.row->reason.ends_with(deleted_by_others);
+    const std::string_view what = is_missing          ? "MissingComponent"
+                                  : !facts_.is_made() ? "CreateFailed"
+                                  : is_start          ? "InsufficientPodsReady"
+                                                      : "FoundFailedPods";
     say("Unhealthy", {true, what, why});
   }
 
@@ -335,6 +342,8 @@ class Writer {
         return "AutopilotNoExecute";
       case ports::Ailment::TooFewPods:
         return "InsufficientPodsReady";
+      case ports::Ailment::Forgotten:  // it may have said why
+        return is_true("Unhealthy") ? "" : "InsufficientPodsReady";
       case ports::Ailment::None:
         break;
     }

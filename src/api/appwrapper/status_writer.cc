@@ -53,9 +53,11 @@ void StatusWriter::touch(const std::string& job, Moves moves) {
   if (!entry.is_writing) due_.set(at->first, std::max(due, entry.written_at + pace_.pause));
 }
 
-void StatusWriter::write_due() {
+void StatusWriter::write_due(Duration most) {
   const Time now = parts_.clock();
-  for (std::string job = due_.take(now); !job.empty(); job = due_.take(now)) {
+  while (parts_.clock() - now < most) {
+    const std::string job = due_.take(now);
+    if (job.empty()) return;
     if (const auto at = entries_.find(job); at != entries_.end()) write(job, at);
   }
 }

@@ -68,7 +68,8 @@ class StatusWriter {
   void forget(const std::string& job);
   /// Something changed.
   void touch(const std::string& job, Moves moves);
-  void write_due();
+  /// For so long, at most: the rest is due at once.
+  void write_due(Duration most);
   Time next_due() const { return due_.next(); }
   /// As it stands now, written or not.
   boost::json::object now_of(const std::string& job) const;

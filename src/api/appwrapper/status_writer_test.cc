@@ -51,7 +51,7 @@ struct Desk {
     const Time end = now + time;
     while (now < end) {
       now = std::min(end, std::max(now, writer.next_due()));
-      writer.write_due();
+      writer.write_due(seconds(1));
     }
   }
   void touch() { writer.touch(job, Moves::No); }
