@@ -7,6 +7,8 @@ Pods are played by kwok (stages.yaml): `true` succeeds, `false` fails, everythin
 `stubborn` pods do not go when they are deleted.
 """
 import json
+import os
+import re
 import subprocess
 import sys
 import time
@@ -215,6 +217,25 @@ class Mcad(WithHub):
         self.assertIn("nowhere", self.said)
 
     @alone  # pods of others would be on its nodes when they go
+    def test_while_the_hub_is_silent_nobody_says_that_there_is_none(self):
+        with open(CLUSTER.file("admin.kubeconfig"), encoding="utf-8") as file:
+            text = re.sub(r"https://[\w.:-]+", "https://127.0.0.1:1", file.read())
+        silent = os.path.join(self.server.folder, "silent.kubeconfig")
+        with open(silent, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.server.terminate()
+        self.begin_hub(kubeconfig=silent)
+        path = f"/appwrappers/{self.namespace}/any"
+        words = "cluster real has not told its AppWrappers yet"
+        status, told, _ = self.server.api("GET", path)
+        self.assertEqual(status, 503, told)
+        self.assertIn(words, told["error"]["message"])
+        self.assertEqual(self.server.api("GET", "/appwrappers")[1]["warnings"], [words])
+        self.server.terminate()
+        self.begin_hub()
+        self.wait("now it is known that there is none",
+                  lambda: self.server.api("GET", path)[0] == 404)
+
     def test_the_next_runs_when_the_first_is_deleted(self):
         room = {"room": self.namespace}
         CLUSTER.add_nodes(2, prefix=self.namespace, labels=room)

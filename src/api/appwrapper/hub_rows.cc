@@ -1,4 +1,6 @@
 // AppWrappers as people see them: what AppWrapperHub knows of them, without asking anybody.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +26,9 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
   answer([this, filter = std::move(filter), then = std::move(then)] {
     WrapperPage page;
     page.warning = unserved_;
+    page.is_early = unserved_.empty() && !listed_.contains(WrapperGroup::Workload);
+    if (page.is_early)
+      page.warning = fmt::format("cluster {} has not told its AppWrappers yet", options_.cluster);
     if (!filter.after || filter.after->kind == wrapper_kind) add_wrappers(filter, page);
     if (labelled_ && !page.has_more) labelled_->add_rows(filter, page);
     then(page);

@@ -137,9 +137,13 @@ void show(AppWrapperHub* hub, control::Reads& reads, const CallPtr& call) {
     return Error{unknown.fault,
                  why.empty() ? unknown.message : fmt::format("{}: {}", unknown.message, why)};
   };
+  const Error not_yet{Fault::Unavailable,
+                      fmt::format("nobody knows {}/{} yet", filter.ns, filter.name)};
   if (hub == nullptr) return call->answer(unknown_as(takes_none));
   if (filter.ns.empty() || filter.name.empty()) return call->answer(unknown);
-  hub->list(filter, [&reads, call, unknown_as](const WrapperPage& page) {
+  hub->list(filter, [&reads, call, unknown_as, not_yet](const WrapperPage& page) {
+    if (page.rows.empty() && page.is_early)
+      return call->answer(Error{not_yet.fault, not_yet.message + ": " + page.warning});
     if (page.rows.empty()) return call->answer(unknown_as(page.warning));
     read(reads, call,
          [row = page.rows.front()](const sched::World& world, const sched::Agenda&,

@@ -71,6 +71,7 @@ struct WrapperPage {
   std::vector<WrapperRow> rows = {};
   bool has_more = false;
   std::string warning = {};  // why there may be others; ""
+  bool is_early = false;     // these may be on their way: the hub has not been listed yet
 };
 
 }  // namespace muster::api
