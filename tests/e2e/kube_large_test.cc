@@ -58,6 +58,7 @@ void send_all(kube::Client& client, const std::vector<kube::ApiRequest>& request
     });
   }
   if (!requests.empty()) all.get_future().wait();
+  const std::lock_guard lock(mutex);  // the last answer may still hold it
   ASSERT_EQ(wrong, "");
 }
 
