@@ -177,18 +177,21 @@ std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t mo
   return found;
 }
 
-void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) const {
+void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) {
   const Bounds& b = bounds_[id.index()];
   if (b.chance == Chance::Any || !b.known) {
     const std::vector<LineId>& all = at.world.lines_of_shape(id);
     to.insert(to.end(), all.begin(), all.end());
     return;
   }
-  const std::int64_t longest = longest_with_room(at, id);
+  const auto [listing, longest, victims_from] = reach(at, id);
+  const auto by_class = [&, from = victims_from](int cls) {
+    return cls >= from || cls > kept_up_to_;
+  };
   const Runs& runs = runs_[id.index()];
   for (const Outline& o : runs.outlines) {
-    if (o.run_ms > longest && b.highest_class <= closed_up_to_) break;
-    if (o.run_ms <= longest || o.priority > closed_up_to_) to.push_back(o.line);
+    if (o.run_ms > longest && !by_class(b.highest_class)) break;
+    if (o.run_ms <= longest || by_class(o.priority)) to.push_back(o.line);
   }
   to.insert(to.end(), runs.changed.begin(), runs.changed.end());
   if (b.any_inside) to.insert(to.end(), inside_[id.index()].begin(), inside_[id.index()].end());
@@ -217,6 +220,7 @@ void Gains::rule_out(ShapeId shape) {
 }
 
 void Gains::list_classes(const Moment& at) {
+  ++listing_;
   std::vector<ClassId> classes;
   for (const NodeId id : nodes_) {
     const ClassId cls = at.world.fleet.node(id).cls;
@@ -259,16 +263,14 @@ void Gains::list_near_holders(const World& world) {
   sort_unique(near_holders_);
 }
 
-/// Who gets nothing by its class: neither victims nor nodes kept for others.
+/// Who gets no nodes kept for others, by its class or by the time it runs.
 void Gains::list_closed(const Moment& at) {
   windows_.clear();
-  closed_up_to_ =
-      places_.empty() ? std::numeric_limits<int>::max() : at.world.lowest_running_priority();
+  kept_up_to_ = std::numeric_limits<int>::max();
   for (const Kept& kept : kept_) {
     const Reservation& r = at.world.reservation(kept.by);
     if (r.preempting) continue;
-    closed_up_to_ =
-        std::min(closed_up_to_, priority_class(at.world, at.world.job(r.job), at.policy));
+    kept_up_to_ = std::min(kept_up_to_, priority_class(at.world, at.world.job(r.job), at.policy));
     windows_.push_back((r.start - at.now).ms);
   }
   sort_unique(windows_);
@@ -446,7 +448,7 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   b.least_gpus = std::numeric_limits<std::uint8_t>::max();
   b.least_cpu = b.least_memory = std::numeric_limits<std::int64_t>::max();
   Runs& runs = runs_[id.index()];
-  runs = {std::numeric_limits<std::int64_t>::max(), {}, {}};
+  runs = {std::numeric_limits<std::int64_t>::max(), {}, {}, {}, {}};
   for (const SetRec& set : shape.sets) {
     const PodShapeRec& pod = at.world.shapes.pod(set.pod);
     const int gpus = pod.spec.gpu.is_share() ? 0 : pod.gpus;
@@ -457,7 +459,9 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   for (const LineId line : at.world.lines_of_shape(id)) {
     runs.outlines.push_back(outline(at, line));
     widen(id, runs.outlines.back());
+    runs.classes.push_back(runs.outlines.back().priority);
   }
+  sort_unique(runs.classes);
   std::sort(runs.outlines.begin(), runs.outlines.end(),
             [](const Outline& x, const Outline& y) { return x.run_ms < y.run_ms; });
   return b;
@@ -470,6 +474,7 @@ Gains::Outline Gains::outline(const Moment& at, LineId line) {
 }
 
 void Gains::widen(ShapeId shape, const Outline& by) {
+  runs_[shape.index()].reach.listing = 0;  // more may be open to the shape than was thought
   std::int64_t& least_ms = runs_[shape.index()].least_ms;
   least_ms = std::min(least_ms, by.run_ms);
   int& highest = bounds_[shape.index()].highest_class;
@@ -634,6 +639,32 @@ bool Gains::has_chance(const Moment& at, ShapeId shape) {
   return chance != Chance::None;
 }
 
+/// Of a shape whose chance depends on the line. Whoever stands higher finds all the victims that
+/// others find, so the classes need not all be tried.
+const Gains::Reach& Gains::reach(const Moment& at, ShapeId id) {
+  Runs& runs = runs_[id.index()];
+  if (runs.reach.listing == listing_) return runs.reach;
+  const auto open = [&](ReservationId kept) {
+    return may_open(at, at.world.reservation(kept), id);
+  };
+  const auto first_with =
+      std::partition_point(runs.classes.begin(), runs.classes.end(),
+                           [&](int cls) { return !with_victims(at, id, cls, false, open); });
+  runs.reach = {listing_, longest_with_room(at, id), std::numeric_limits<int>::min()};
+  if (first_with != runs.classes.begin()) runs.reach.victims_from = *(first_with - 1) + 1;
+  return runs.reach;
+}
+
+/// Not inside of guaranteed amounts. Cheaper than to ask for each node, and enough for most.
+bool Gains::is_in_reach(const Moment& at, const Job& job, ShapeId shape, int priority) {
+  const Reach& r = reach(at, shape);
+  if (priority >= r.victims_from || priority > kept_up_to_ || !job.reservation.is_none())
+    return true;
+  if (std::binary_search(near_holders_.begin(), near_holders_.end(), std::pair{shape, job.line}))
+    return true;
+  return expected_run_time(at.world, job, at.policy).ms <= r.longest_ms;
+}
+
 Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, bool inside) {
   if (!has_chance(at, line.shape)) return {};
   Hope hope;
@@ -645,6 +676,8 @@ Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, boo
   if (hope.room && !stands_above_somebody(at, priority, inside))
     return hope;  // without a look at the job
   const Job& job = at.world.job(slot);
+  const bool depends = b.chance == Chance::Some && b.known;
+  if (depends && !inside && !is_in_reach(at, job, line.shape, priority)) return {};
   const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
                     priority, inside};
   ++askers_;

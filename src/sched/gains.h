@@ -89,10 +89,18 @@ class Gains {
     std::int64_t least_cpu = 0;
     std::int64_t least_memory = 0;
   };
+  /// Which lines of a shape the gained nodes can matter to, by what most of them are told apart by.
+  struct Reach {
+    std::uint64_t listing = 0;     // found for these nodes
+    std::int64_t longest_ms = -1;  // runs up to this end before enough kept nodes are needed
+    int victims_from = std::numeric_limits<int>::min();  // the lowest class that may find victims
+  };
   struct Runs {
     std::int64_t least_ms = 0;
     std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
+    std::vector<int> classes;       // of these, ascending
     std::vector<LineId> changed;    // since then
+    Reach reach;
   };
   /// A class that gained nodes are in, and what each of them has free.
   struct Opened {
@@ -148,7 +156,9 @@ class Gains {
   const Bounds& bounds(const Moment& at, ShapeId shape);
   static Outline outline(const Moment& at, LineId line);
   void widen(ShapeId shape, const Outline& by);
-  void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to) const;
+  void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to);
+  const Reach& reach(const Moment& at, ShapeId shape);
+  bool is_in_reach(const Moment& at, const Job& job, ShapeId shape, int priority);
   Chance chance_of(const Moment& at, ShapeId shape);
   template <typename Open>
   bool with_victims(const Moment& at, ShapeId shape, int priority, bool inside, const Open& open);
@@ -189,7 +199,8 @@ class Gains {
   /// The lines of those who hold reservations and the lines before them in their queues.
   std::vector<std::pair<ShapeId, LineId>> near_holders_;
   std::vector<std::int64_t> windows_;  // until their reservations start, ascending
-  int closed_up_to_ = 0;  // nobody up to this class finds victims or takes kept nodes by its class
+  int kept_up_to_ = 0;                 // nobody up to this class takes kept nodes by its class
+  std::uint64_t listing_ = 0;        // counts how often the nodes and who may use them were listed
   std::vector<NodeId> new_victims_;  // nodes of jobs that were placed lately, or stand lower now
   std::vector<Place> places_;        // of all these nodes
   std::vector<Most> most_;           // in any place, ascending; the first: with nobody gone
