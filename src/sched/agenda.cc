@@ -18,7 +18,9 @@ struct Listing {
   std::size_t after = 0;
   std::size_t most = 0;
 };
-constexpr std::array<Listing, 3> listings = {{{0, 512}, {128, 512}, {4096, 16384}}};
+constexpr std::array<Listing, 3> listings = {{{0, 512}, {128, 4096}, {4096, 16384}}};
+/// After a start and so many lines looked at in vain it pays to ask who still has a chance.
+constexpr std::size_t enough_in_vain = 32;
 
 }  // namespace
 
@@ -80,6 +82,10 @@ LineId Agenda::best_candidate(World& world) {
     // Many queues may have been looked through before the room that was free is used up.
     const bool fresh = try_all_ || q.exact_at == narrowed_;
     if (q.exact && fresh && offer_stands(q)) return q.candidate;
+    if (room_taken_ && !try_all_ && !reserve_open_ && scanned_ > enough_in_vain) {
+      room_used_up(world);
+      continue;
+    }
     if (dense_ && !try_all_ && !reserve_open_ && looked_ + 1 < listings.size() &&
         scanned_ > listings[looked_ + 1].after) {
       ++looked_;
@@ -98,6 +104,8 @@ Agenda::QueueState& Agenda::state_of(QueueId id) {
     q.marked = marking_;
     q.all = dense_;
     q.open = q.exact = false;
+    q.listed.clear();
+    q.top = std::numeric_limits<int>::min();
     q.list.clear();
     q.later.clear();
     q.at = 0;
@@ -122,7 +130,7 @@ void Agenda::mark_candidates(World& world, bool closer) {
   ++marking_;
   scanned_ = 0;
   const std::size_t most = listings[looked_].most;
-  std::optional<std::vector<LineId>> with_chance;
+  std::optional<std::vector<Gains::Outline>> with_chance;
   dense_ = try_all_ || reserve_open_ || due_ > most;
   if (!dense_ && (closer || gains_.lines_at_most(world) <= most)) {
     with_chance = gains_.lines(moment(world), most);
@@ -133,34 +141,25 @@ void Agenda::mark_candidates(World& world, bool closer) {
     return;
   }
   std::vector<QueueId> marked;
-  const auto add = [&](LineId id) {
-    LineState& s = lines_[id.index()];
-    const Line& line = world.line(id);
-    if (line.jobs.empty()) return;
-    if (s.moved != plan_) s.current = world.first_of(id);
-    if (s.current.is_none()) return;
-    QueueState& q = mark(line.queue);
+  const auto add = [&](LineId id, QueueId queue, int priority) {
+    QueueState& q = mark(queue);
     // Of a fifo queue only the first counts, whoever is due.
-    if (world.quota[line.queue].strategy == model::Strategy::Fifo) {
+    if (world.quota[queue].strategy == model::Strategy::Fifo) {
       q.all = true;
-      if (s.moved == plan_) add_later(world, line.queue, id);
+      const LineState& s = lines_[id.index()];
+      if (s.moved == plan_ && !s.current.is_none()) add_later(world, queue, id);
     }
-    q.list.push_back(entry_of(world, id));
-    marked.push_back(line.queue);
+    q.listed.push_back(id);
+    q.top = std::max(q.top, priority);
+    marked.push_back(queue);
   };
   std::erase_if(due_list_, [&](LineId id) { return !lines_[id.index()].due; });
-  for (const LineId id : due_list_) add(id);
-  // Lines and their states are scattered: the next ones are on their way meanwhile.
-  constexpr std::size_t ahead = 8;
-  for (std::size_t i = 0; i < with_chance->size(); ++i) {
-    if (i + ahead < with_chance->size()) {
-      const LineId coming = (*with_chance)[i + ahead];
-      __builtin_prefetch(&lines_[coming.index()]);
-      __builtin_prefetch(&world.line(coming));
-    }
-    const LineId id = (*with_chance)[i];
-    if (lines_[id.index()].failed != epoch_) add(id);
+  for (const LineId id : due_list_) {
+    const Line& line = world.line(id);
+    if (!line.jobs.empty()) add(id, line.queue, line.priority);
   }
+  // Lines and their states are scattered: they are read when the turn of their queue comes.
+  for (const Gains::Outline& o : *with_chance) add(o.line, o.queue, o.priority);
   for (const auto* queues : {&new_holders_, &rising_}) {
     for (const QueueId queue : *queues) {
       mark_whole(world, queue);
@@ -218,10 +217,8 @@ Offer Agenda::bound_of(World& world, QueueId id) {
   Offer offer;
   if (rules.has(Rule::GuaranteedFirst) && may_be_inside(world, id)) offer.tier = 0;
   if (rules.has(Rule::PriorityClass)) {
-    int highest = std::numeric_limits<int>::min();
-    for (const auto* entries : {&q.list, &q.later}) {
-      for (const Entry& e : *entries) highest = std::max(highest, e.priority);
-    }
+    int highest = q.top;
+    for (const Entry& e : q.later) highest = std::max(highest, e.priority);
     if (q.all && !world.lines_of(id).empty()) highest = std::max(highest, world.top_priority(id));
     const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
     offer.negated_class = -std::int64_t{std::min(highest, cap)};
@@ -235,6 +232,13 @@ void Agenda::open(World& world, QueueId id) {
   q.at = 0;
   q.scan = world.lines_of(id).begin();
   if (q.all) return;
+  q.list.clear();
+  for (const LineId line : q.listed) {
+    LineState& s = lines_[line.index()];
+    if (world.line(line).jobs.empty()) continue;
+    if (s.moved != plan_) s.current = world.first_of(line);
+    if (!s.current.is_none()) q.list.push_back(entry_of(world, line));
+  }
   std::sort(q.list.begin(), q.list.end(),
             [&](const Entry& a, const Entry& b) { return in_order(world, a, b); });
 }
@@ -247,7 +251,7 @@ std::optional<Agenda::Entry> Agenda::first_listed(World& world, QueueId id, cons
   const bool fifo = world.quota[id].strategy == model::Strategy::Fifo;
   if (!q.all) {
     std::size_t at = q.at;
-    while (at < q.list.size() && !wanted(q.list[at])) ++at;
+    for (; at < q.list.size() && !wanted(q.list[at]); ++at) ++scanned_;
     if (drop) q.at = at;
     return at < q.list.size() ? std::optional(q.list[at]) : std::nullopt;
   }
@@ -410,7 +414,7 @@ void Agenda::advance(World& world, LineId id) {
   const Line& line = world.line(id);
   const bool follows = next_only_follows(world, s, line);
   placed_since_ = true;
-  gains_stale_ = true;
+  gains_stale_ = room_taken_ = true;
   unpark(id);
   if (s.moved != plan_) moved_.push_back(id);
   s.moved = plan_;
@@ -432,7 +436,7 @@ void Agenda::advance(World& world, LineId id) {
 
 void Agenda::started_out_of_turn(World& world, QueueId queue) {
   placed_since_ = true;
-  gains_stale_ = true;
+  gains_stale_ = room_taken_ = true;
   find_candidate(world, queue);
 }
 
@@ -507,13 +511,16 @@ void Agenda::park(World& world, LineId id, Why why, Time recheck) {
   room_used_up(world);
 }
 
-/// After placements and a try in vain: with less room left, fewer lines need a look.
+/// After placements and a try or looks in vain: with less room left, fewer lines need a look.
 void Agenda::room_used_up(World& world) {
+  room_taken_ = false;
   if (!gains_stale_ || gains_.none()) return;
   gains_stale_ = false;
+  scanned_ = 0;
   gains_.narrow(moment(world));
   ++narrowed_;
-  if (dense_ && !try_all_ && !reserve_open_) mark_candidates(world, true);
+  // Of those that were listed nobody is left but who is due.
+  if ((dense_ || gains_.none()) && !try_all_ && !reserve_open_) mark_candidates(world, true);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -681,9 +688,10 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   gains_.begin(moment(world), try_all_ ? std::vector<NodeId>{} : world.fleet.gained(),
                try_all_ ? std::vector<JobSlot>{} : lower, cut_short);
   world.fleet.gained().clear();
-  mark_candidates(world);
   looked_ = 0;
+  mark_candidates(world);
   gains_stale_ = dense_;  // whole queues: after the first try in vain a closer look pays
+  room_taken_ = false;
   version_seen_ = world.version;
   placed_since_ = false;
   fresh_ = false;

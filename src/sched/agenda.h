@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -127,7 +128,9 @@ class Agenda {
     std::uint64_t exact_at = 0;  // narrowed_ when it was found
     LineId candidate;
     SortedChunks<LineRank>::const_iterator scan;
-    std::vector<Entry> list;  // else these, looked through up to `at`
+    std::vector<LineId> listed;  // else these, not looked at before the queue's turn comes;
+    int top = std::numeric_limits<int>::min();  // the highest class among them
+    std::vector<Entry> list;  // they in order once it has come, looked through up to `at`
     std::size_t at = 0;
     std::vector<Entry> later;      // in order: lines that went on to their next job, or are retried
     std::uint64_t moving = 0;      // plan in which the first of a fifo queue started
@@ -212,6 +215,7 @@ class Agenda {
   bool try_all_ = true;    // in this plan every line is a candidate
   bool dense_ = true;      // whole queues are marked, not lines
   bool gains_stale_ = false;
+  bool room_taken_ = false;     // somebody started since gains were made
   std::uint64_t narrowed_ = 0;  // counts how often fewer came to have a chance
   std::size_t looked_ = 0;      // times since the epoch began that lines with a chance were listed
   std::size_t scanned_ = 0;     // lines looked at in vain since queues were marked

@@ -123,8 +123,8 @@ void Agenda::look_inside_guarantees(World& world) {
   if (!gains_.stand_lower(moment(world), news.fallen)) return;
   ++epoch_;  // what was tried in vain may have victims now
   ++rights_;
-  mark_candidates(world);
   looked_ = 0;
+  mark_candidates(world);
   gains_stale_ = dense_;
 }
 

@@ -88,8 +88,8 @@ void Agenda::rights_changed(World& world, bool may_evict, const std::vector<Node
   }
   if (!opened.empty() || place_free) {
     ++epoch_;
-    mark_candidates(world);
     looked_ = 0;
+    mark_candidates(world);
     gains_stale_ = dense_;
   } else {
     for (const LineId line : woken) retry(world, line);

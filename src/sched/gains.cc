@@ -38,6 +38,10 @@ bool stands_above_somebody(const Gains::Moment& at, int priority, bool inside) {
   return at.may_evict && (inside || at.world.lowest_running_priority() < priority);
 }
 
+bool shorter_run(const Gains::Outline& a, const Gains::Outline& b) {
+  return std::pair(a.run_ms, a.line) < std::pair(b.run_ms, b.line);
+}
+
 /// Another job of the line has it reserved: it may start although the first of the line does not.
 bool is_kept_for_line(const World& world, ReservationId kept, LineId line) {
   if (kept.is_none() || world.reservation(kept).job.is_none()) return false;
@@ -165,8 +169,8 @@ std::size_t Gains::lines_at_most(const World& world) const {
   return lines;
 }
 
-std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t most) {
-  std::vector<LineId> found;
+std::optional<std::vector<Gains::Outline>> Gains::lines(const Moment& at, std::size_t most) {
+  std::vector<Outline> found;
   std::erase_if(maybe_, [&](ShapeId shape) {
     if (found.size() > most) return false;  // too many already: no need to know
     if (!has_chance(at, shape)) return true;
@@ -177,40 +181,48 @@ std::optional<std::vector<LineId>> Gains::lines(const Moment& at, std::size_t mo
   return found;
 }
 
-void Gains::add_lines(const Moment& at, ShapeId id, std::vector<LineId>& to) {
-  const Bounds& b = bounds_[id.index()];
-  if (b.chance == Chance::Any || !b.known) {
-    const std::vector<LineId>& all = at.world.lines_of_shape(id);
-    to.insert(to.end(), all.begin(), all.end());
+void Gains::add_lines(const Moment& at, ShapeId id, std::vector<Outline>& to) {
+  const Bounds& b = bounds(at, id);
+  const Runs& runs = runs_[id.index()];
+  if (b.chance == Chance::Any) {
+    to.insert(to.end(), runs.outlines.begin(), runs.outlines.end());
     return;
   }
+  const auto add = [&](LineId line) {
+    if (!at.world.line(line).jobs.empty()) to.push_back(outline(at, line));
+  };
   const auto [listing, longest, victims_from] = reach(at, id);
   const auto by_class = [&, from = victims_from](int cls) {
     return cls >= from || cls > kept_up_to_;
   };
-  const Runs& runs = runs_[id.index()];
   for (const Outline& o : runs.outlines) {
     if (o.run_ms > longest && !by_class(b.highest_class)) break;
-    if (o.run_ms <= longest || by_class(o.priority)) to.push_back(o.line);
+    if (o.run_ms <= longest || by_class(o.priority)) to.push_back(o);
   }
-  to.insert(to.end(), runs.changed.begin(), runs.changed.end());
-  if (b.any_inside) to.insert(to.end(), inside_[id.index()].begin(), inside_[id.index()].end());
+  if (b.any_inside) {
+    for (const LineId line : inside_[id.index()]) add(line);
+  }
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   const auto [from, end] = std::equal_range(near_holders_.begin(), near_holders_.end(),
                                             std::pair{id, LineId::none()}, less);
-  for (auto near = from; near != end; ++near) to.push_back(near->second);
+  for (auto near = from; near != end; ++near) add(near->second);
 }
 
 void Gains::line_changed(const Moment& at, LineId id) {
   const Line& line = at.world.line(id);
   if (line.shape.index() >= bounds_.size()) return;
   Bounds& b = bounds_[line.shape.index()];
-  if (line.jobs.empty() || !b.known) return;
-  widen(line.shape, outline(at, id));
-  auto& changed = runs_[line.shape.index()].changed;
-  changed.push_back(id);
+  if (!b.known) return;
+  drop_outline(line.shape, id);
+  if (line.jobs.empty()) return;
+  const Outline changed = outline(at, id);
+  widen(line.shape, changed);
+  Runs& runs = runs_[line.shape.index()];
+  runs.outlines.insert(
+      std::lower_bound(runs.outlines.begin(), runs.outlines.end(), changed, shorter_run), changed);
+  run_of(id) = changed.run_ms;
   // Bounds only widen by this; now and then they are read anew.
-  b.known = changed.size() < 16;
+  b.known = ++runs.changes < 16;
 }
 
 void Gains::rule_out(ShapeId shape) {
@@ -448,7 +460,7 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   b.least_gpus = std::numeric_limits<std::uint8_t>::max();
   b.least_cpu = b.least_memory = std::numeric_limits<std::int64_t>::max();
   Runs& runs = runs_[id.index()];
-  runs = {std::numeric_limits<std::int64_t>::max(), {}, {}, {}, {}};
+  runs = {std::numeric_limits<std::int64_t>::max(), {}, {}, 0, {}};
   for (const SetRec& set : shape.sets) {
     const PodShapeRec& pod = at.world.shapes.pod(set.pod);
     const int gpus = pod.spec.gpu.is_share() ? 0 : pod.gpus;
@@ -459,26 +471,38 @@ const Gains::Bounds& Gains::bounds(const Moment& at, ShapeId id) {
   for (const LineId line : at.world.lines_of_shape(id)) {
     runs.outlines.push_back(outline(at, line));
     widen(id, runs.outlines.back());
-    runs.classes.push_back(runs.outlines.back().priority);
+    run_of(line) = runs.outlines.back().run_ms;
   }
-  sort_unique(runs.classes);
-  std::sort(runs.outlines.begin(), runs.outlines.end(),
-            [](const Outline& x, const Outline& y) { return x.run_ms < y.run_ms; });
+  std::sort(runs.outlines.begin(), runs.outlines.end(), shorter_run);
   return b;
 }
 
 Gains::Outline Gains::outline(const Moment& at, LineId line) {
   const Job& job = at.world.job(at.world.first_of(line));
   return {expected_run_time(at.world, job, at.policy).ms, priority_class(at.world, job, at.policy),
-          line};
+          line, job.queue};
 }
 
 void Gains::widen(ShapeId shape, const Outline& by) {
-  runs_[shape.index()].reach.listing = 0;  // more may be open to the shape than was thought
-  std::int64_t& least_ms = runs_[shape.index()].least_ms;
-  least_ms = std::min(least_ms, by.run_ms);
+  Runs& runs = runs_[shape.index()];
+  runs.reach.listing = 0;  // more may be open to the shape than was thought
+  runs.least_ms = std::min(runs.least_ms, by.run_ms);
   int& highest = bounds_[shape.index()].highest_class;
   highest = std::max(highest, by.priority);
+  const auto cls = std::lower_bound(runs.classes.begin(), runs.classes.end(), by.priority);
+  if (cls == runs.classes.end() || *cls != by.priority) runs.classes.insert(cls, by.priority);
+}
+
+void Gains::drop_outline(ShapeId shape, LineId line) {
+  auto& outlines = runs_[shape.index()].outlines;
+  const Outline known{run_of(line), 0, line, {}};
+  const auto at = std::lower_bound(outlines.begin(), outlines.end(), known, shorter_run);
+  if (at != outlines.end() && at->line == line && at->run_ms == known.run_ms) outlines.erase(at);
+}
+
+std::int64_t& Gains::run_of(LineId line) {
+  if (run_of_line_.size() <= line.index()) run_of_line_.resize(line.index() + 1);
+  return run_of_line_[line.index()];
 }
 
 /// Nodes kept for another job may be open to some line of the shape.

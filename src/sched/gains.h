@@ -48,6 +48,7 @@ class Gains {
     bounds_.clear();
     runs_.clear();
     rooms_.clear();
+    run_of_line_.clear();
     inside_.clear();
     maybe_.clear();
   }
@@ -60,8 +61,15 @@ class Gains {
   bool none() const { return maybe_.empty(); }
   /// Lines of the shapes that may have a chance, at most.
   std::size_t lines_at_most(const World& world) const;
+  /// A line and what most lines are told apart by, kept so that the line need not be looked at.
+  struct Outline {
+    std::int64_t run_ms = 0;  // expected
+    int priority = 0;         // its class
+    LineId line;
+    QueueId queue;
+  };
   /// Those that may have one, in no order and some twice; nothing if they are more than `most`.
-  std::optional<std::vector<LineId>> lines(const Moment& at, std::size_t most);
+  std::optional<std::vector<Outline>> lines(const Moment& at, std::size_t most);
   struct Hope {
     bool room = false;     // it may start
     bool victims = false;  // it may start if others go
@@ -73,11 +81,6 @@ class Gains {
 
  private:
   enum class Chance : std::uint8_t { None, Maybe, Some, Any };  // Some: it depends on the line
-  struct Outline {
-    std::int64_t run_ms = 0;  // expected
-    int priority = 0;         // its class
-    LineId line;
-  };
   /// Of a shape's lines: may be too generous, never too narrow. Those of all shapes with lines are
   /// read in every plan.
   struct Bounds {
@@ -97,9 +100,9 @@ class Gains {
   };
   struct Runs {
     std::int64_t least_ms = 0;
-    std::vector<Outline> outlines;  // of all lines when they were read, shortest run first
+    std::vector<Outline> outlines;  // of all lines, shortest run first
     std::vector<int> classes;       // of these, ascending
-    std::vector<LineId> changed;    // since then
+    int changes = 0;                // since all lines were read
     Reach reach;
   };
   /// A class that gained nodes are in, and what each of them has free.
@@ -156,7 +159,9 @@ class Gains {
   const Bounds& bounds(const Moment& at, ShapeId shape);
   static Outline outline(const Moment& at, LineId line);
   void widen(ShapeId shape, const Outline& by);
-  void add_lines(const Moment& at, ShapeId shape, std::vector<LineId>& to);
+  void drop_outline(ShapeId shape, LineId line);
+  std::int64_t& run_of(LineId line);
+  void add_lines(const Moment& at, ShapeId shape, std::vector<Outline>& to);
   const Reach& reach(const Moment& at, ShapeId shape);
   bool is_in_reach(const Moment& at, const Job& job, ShapeId shape, int priority);
   Chance chance_of(const Moment& at, ShapeId shape);
@@ -217,9 +222,10 @@ class Gains {
   std::uint64_t plan_ = 0;
   std::vector<std::vector<Room>> rooms_;  // [shape][cluster * types_ + GPU type]
   std::size_t types_ = 0;
-  std::vector<Bounds> bounds_;  // by shape
-  std::vector<Runs> runs_;      // by shape
-  std::vector<ShapeId> maybe_;  // shapes whose chance is not None
+  std::vector<Bounds> bounds_;             // by shape
+  std::vector<Runs> runs_;                 // by shape
+  std::vector<std::int64_t> run_of_line_;  // as it stands in its outline
+  std::vector<ShapeId> maybe_;             // shapes whose chance is not None
 };
 
 }  // namespace muster::sched
