@@ -82,16 +82,16 @@ TEST(Guarantee, OfATeamIsPartOfItsDepartments) {
   w.queue("dept", 8);
   w.queue("team", 4, "dept");
   w.queue("other", {}, "dept");
-  w.run("team", "team", 3, 50);
-  w.ask("o", "other", 1, 50);
-  EXPECT_TRUE(w.would_be("o", 5));
-  EXPECT_FALSE(w.would_be("o", 6)) << "three of the eight are the team's";
+  w.run("first", "team", 3, 50);
   w.run("more", "team", 3, 50);
   EXPECT_TRUE(w.inside("more")) << "not of the team's, but of the department's";
-  EXPECT_FALSE(w.would_be("o", 3));
-  w.end("team");
+  w.ask("o", "other", 1, 50);
+  EXPECT_TRUE(w.would_be("o", 2));
+  EXPECT_FALSE(w.would_be("o", 3)) << "six of the eight are the team's";
+  w.end("first");
   EXPECT_TRUE(w.inside("more")) << "of the team's now";
   EXPECT_TRUE(w.would_be("o", 5));
+  EXPECT_FALSE(w.would_be("o", 6));
 }
 
 TEST(Guarantee, OfATeamPushesEqualsOutOfTheDepartments) {
