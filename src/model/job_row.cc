@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 namespace muster::model {
@@ -98,6 +99,7 @@ class Follower {
     row_.pool = e.pool;
     row_.started = Time::never();
     row_.why = EndWhy::None;
+    count_gpus(e.pods);
     return true;
   }
   bool operator()(const Stopped& e) {
@@ -147,6 +149,13 @@ class Follower {
  private:
   bool is_current(std::uint32_t attempt) const {
     return is_active(row_.state) && row_.attempt == attempt;
+  }
+  /// What a share by memory comes to is known where it runs. A gang that starts with fewer pods
+  /// still asks for all of its GPUs.
+  void count_gpus(const std::vector<PodPlace>& pods) {
+    if (pods.size() != row_.pods) return;
+    row_.gpus = {0};
+    for (const PodPlace& pod : pods) row_.gpus.v += std::popcount(pod.devices) * pod.each;
   }
   bool is_cancelled() const {
     return row_.state == JobState::Stopping && row_.why == EndWhy::Cancelled;

@@ -61,8 +61,10 @@ struct JobRow {
   std::string payload;                // hash of what to run
   Duration run_limit{0};              // 0: none
   std::uint32_t pods = 0;             // of the whole gang
-  MilliGpu gpus;                      // of the whole gang; a share by memory counts as a device
-  Labels labels = {};                 // for people and filters
+  /// Of the whole gang. A share by memory counts as a device until it is placed, and then as the
+  /// part of one that it has, or had in the newest attempt.
+  MilliGpu gpus;
+  Labels labels = {};  // for people and filters
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 

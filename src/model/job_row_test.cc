@@ -100,6 +100,34 @@ TEST(JobRow, PriorityAndQueueChangeWhileTheyMay) {
   EXPECT_EQ(row.priority, 8);
 }
 
+TEST(JobRow, AShareByMemoryIsCountedAsWhatItGotOnceItIsPlaced) {
+  JobSubmitted submitted;
+  PodSet set;
+  set.count = 2;
+  set.pod.gpu = {1, {1000}, {20LL << 30}};
+  submitted.spec.gang.sets = {set};
+  JobRow row = row_of(submitted, Time{0}, 1);
+  EXPECT_EQ(row.gpus.v, 2000) << "nobody knows yet of which device";
+  ASSERT_TRUE(follow(
+      row, {Time{1}, Placed{"", 1, "c", "", {{0, "n", "A", 1, 500}, {0, "m", "H", 2, 250}}}}));
+  EXPECT_EQ(row.gpus.v, 750);
+  ASSERT_TRUE(follow(row, {Time{2}, StartFailed{"", 1, Time{9}}}));
+  EXPECT_EQ(row.gpus.v, 750) << "as its cluster, of the newest attempt";
+}
+
+TEST(JobRow, AGangThatStartsWithFewerPodsKeepsWhatItAsksFor) {
+  JobSubmitted submitted;
+  PodSet set;
+  set.count = 4;
+  set.min_count = 1;
+  set.pod.gpu.count = 8;
+  submitted.spec.gang.sets = {set};
+  JobRow row = row_of(submitted, Time{0}, 1);
+  ASSERT_TRUE(follow(row, {Time{1}, Placed{"", 1, "c", "", {{0, "n", "A", 0xff, 1000}}}}));
+  EXPECT_EQ(row.gpus.v, 32'000);
+  EXPECT_EQ(row.pods, 4u);
+}
+
 TEST(JobRow, TotalsOfAnAbsurdGangStopAtTheLargestNumber) {
   JobSubmitted submitted;
   PodSet set;

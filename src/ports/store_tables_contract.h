@@ -28,10 +28,11 @@ TYPED_TEST_P(StoreTablesContract, AJobsRowFollowsItsEvents) {
   event.spec.run_limit = hours(2);
   event.spec.gang.max_retries = 1;
   event.spec.gang.sets[0].count = 3;
-  event.spec.gang.sets[0].pod.gpu.count = 8;
+  event.spec.gang.sets[0].pod.gpu = {1, {1000}, {20LL << 30}};  // known when it is placed
+  const std::vector<model::PodPlace> halves(3, {0, "n", "T4", 1, 500});
   typename StoreTablesContract<TypeParam>::Events events = {
       {Time{10}, event},
-      {Time{20}, model::Placed{"a", 1, "east", "", {}}},
+      {Time{20}, model::Placed{"a", 1, "east", "", halves}},
       {Time{30}, model::Started{"a", 1}},
       {Time{40}, model::Finished{"a", 1, false}},
       {Time{50}, model::Placed{"a", 2, "west", "", {}}},
@@ -47,7 +48,7 @@ TYPED_TEST_P(StoreTablesContract, AJobsRowFollowsItsEvents) {
   EXPECT_EQ(expected.state, model::JobState::Running);
   EXPECT_EQ(expected.cluster, "west");
   EXPECT_EQ(expected.failures, 1u);
-  EXPECT_EQ(expected.gpus.v, 24'000);
+  EXPECT_EQ(expected.gpus.v, 1'500);
   events = {{Time{80}, model::Finished{"a", 2, true}}, {Time{81}, this->submit("a")}};
   ASSERT_TRUE(store.commit({events}));
   const auto row = this->harness.reopened().job("a");

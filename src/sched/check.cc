@@ -368,8 +368,11 @@ void check_held(const World& world, QueueId id, Finding& found) {
     std::int64_t own = 0;
     if (limit.guaranteed != unset && limit.lend != unset)
       own = std::max<std::int64_t>(0, limit.guaranteed - limit.lend - at(queue.use, r));
-    found.expect(at(queue.held, r) == std::max(own, below), "queue {}: {} held {} is {}",
-                 queue.name, resource, at(queue.held, r), std::max(own, below));
+    std::int64_t held = std::max(own, below);
+    if (limit.maximum != unset)
+      held = std::min(held, std::max<std::int64_t>(0, limit.maximum - at(queue.use, r)));
+    found.expect(at(queue.held, r) == held, "queue {}: {} held {} is {}", queue.name, resource,
+                 at(queue.held, r), held);
   }
 }
 

@@ -193,6 +193,15 @@ std::uint32_t Fleet::kind_for(const Profile& p) const {
   return static_cast<std::uint32_t>(kind_ids_.size());
 }
 
+std::int64_t Fleet::smallest_gpu_memory(TypeId type, std::int64_t least) const {
+  std::int64_t smallest = 0;
+  for (const Profile& p : profiles_) {
+    if (p.type != type || p.seen == 0 || p.gpu_memory < least) continue;
+    if (smallest == 0 || p.gpu_memory < smallest) smallest = p.gpu_memory;
+  }
+  return smallest;
+}
+
 ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
   Profile p;
   p.cluster = node.cluster;
@@ -204,8 +213,6 @@ ProfileId Fleet::profile_of(const Node& node, const Shapes& shapes) {
   p.gpus = node.spec.gpu_count;
   p.type = type_id(p.gpus > 0 ? node.spec.gpu_type : "");
   p.gpu_memory = node.spec.gpu_memory.v;
-  if (type_memory_.size() <= p.type.index()) type_memory_.resize(p.type.index() + 1, 0);
-  type_memory_[p.type.index()] = std::max(type_memory_[p.type.index()], p.gpu_memory);
   p.cpu = node.spec.allocatable.cpu.v;
   p.memory = node.spec.allocatable.memory.v;
   p.pod_slots = node.spec.pods_max;

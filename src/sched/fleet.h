@@ -196,10 +196,8 @@ class Fleet {
     friend bool operator==(const Totals&, const Totals&) = default;
   };
   const Totals& totals() const { return totals_; }
-  /// Memory of one device of this type, the largest known; 0 if unknown.
-  std::int64_t gpu_memory_of(TypeId type) const {
-    return type.index() < type_memory_.size() ? type_memory_[type.index()] : 0;
-  }
+  /// Memory of the smallest device of this type that has at least so much; 0 if there is none.
+  std::int64_t smallest_gpu_memory(TypeId type, std::int64_t least) const;
   /// True once after a pod that kept others away has left.
   bool take_repeller_left() { return std::exchange(repeller_left_, false); }
   /// Nodes that gained room since last asked, for waking waiting lines.
@@ -253,7 +251,6 @@ class Fleet {
   std::int64_t reserved_ = 0;  // nodes
   std::int64_t reserved_usable_ = 0;
   bool repeller_left_ = false;
-  std::vector<std::int64_t> type_memory_;
   Rules rules_;
   std::set<std::string> keys_seen_;      // asked for when profiles were made
   std::set<std::string> keys_on_nodes_;  // of any node, ever

@@ -1,6 +1,7 @@
 #include "sched/guarantee.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -31,11 +32,22 @@ bool fits(const std::int64_t* amounts, const std::int64_t* left, std::size_t wid
   return any;
 }
 
+/// The next on the way up; none() if there is no other.
+QueueId above(const World& world, QueueId guarantor) {
+  const QueueId parent = world.quota[guarantor].parent;
+  return parent.is_none() ? parent : world.quota.guarantor(parent);
+}
+
 }  // namespace
 
 const Guarantees::Place* Guarantees::place_of(JobSlot job) const {
   if (job.index() >= where_.size() || where_[job.index()].guarantor.is_none()) return nullptr;
   return &where_[job.index()];
+}
+
+const Guarantees::Fill* Guarantees::used_fill(QueueId guarantor) const {
+  const bool used = guarantor.index() < fills_.size() && !fills_[guarantor.index()].left.empty();
+  return used ? &fills_[guarantor.index()] : nullptr;
 }
 
 Guarantees::Fill& Guarantees::fill_of(const World& world, QueueId guarantor) {
@@ -48,51 +60,62 @@ Guarantees::Fill& Guarantees::fill_of(const World& world, QueueId guarantor) {
     fill.resources.push_back(ResourceId{static_cast<std::uint16_t>(r)});
     fill.left.push_back(limits[r].guaranteed);
   }
+  std::vector<QueueId> below = world.quota[guarantor].children;
+  while (!below.empty()) {
+    const QueueId id = below.back();
+    below.pop_back();
+    if (world.quota[id].has_guarantee) fill.nested.push_back(id);
+    const std::vector<QueueId>& children = world.quota[id].children;
+    below.insert(below.end(), children.begin(), children.end());
+  }
   return fill;
 }
 
-/// The first member behind a job of this class; behind all of the class if there is none().
-std::size_t Guarantees::first_behind(const World& world, const Fill& fill, int priority,
-                                     JobSlot job) const {
+/// The first member who does not come before it.
+std::size_t Guarantees::first_behind(const World& world, const Fill& fill, const Rank& rank) {
   const auto before = [&](const Member& m) {
-    const int other = where_[m.job.index()].priority;
-    if (other != priority || job.is_none()) return other >= priority;
+    if (m.priority != rank.priority || rank.job.is_none()) return m.priority >= rank.priority;
+    if (m.below != rank.below) return m.below;
     const Job& x = world.job(m.job);
-    const Job& y = world.job(job);
+    const Job& y = world.job(rank.job);
     return std::tie(x.seq, x.id) < std::tie(y.seq, y.id);
   };
   const auto it = std::partition_point(fill.members.begin(), fill.members.end(), before);
   return static_cast<std::size_t>(it - fill.members.begin());
 }
 
-/// Where the claim stands: its own place if it has one.
-std::size_t Guarantees::row_of(const World& world, const Fill& fill, const Claim& claim) const {
-  const Place* own = place_of(claim.job);
-  if (own == nullptr) return first_behind(world, fill, claim.priority, JobSlot::none());
-  return first_behind(world, fill, own->priority, claim.job);
+/// Of a member.
+std::size_t Guarantees::row_of(const World& world, const Fill& fill, JobSlot job, int priority) {
+  for (const bool below : {false, true}) {
+    const std::size_t row = first_behind(world, fill, {below, priority, job});
+    if (row < fill.members.size() && fill.members[row].job == job) return row;
+  }
+  MUSTER_CHECK(false, "job {} is not where it joined", world.job(job).id);
 }
 
 void Guarantees::note_growth(QueueId guarantor) {
   news_.grown.insert(guarantor);
+  const std::vector<QueueId>& nested = fills_[guarantor.index()].nested;
+  news_.grown.insert(nested.begin(), nested.end());
   ++growths_;
 }
 
 /// What is left before the row is right; put the rest right, as far as anything changes.
-void Guarantees::fill_from(QueueId guarantor, Fill& fill, std::size_t row) {
+void Guarantees::fill_from(QueueId guarantor, Fill& fill, std::size_t row, Touch& touched) {
   const std::size_t width = fill.resources.size();
   for (std::size_t i = row; i < fill.members.size(); ++i) {
     Member& m = fill.members[i];
     const std::int64_t* amounts = &fill.amounts[i * width];
     const std::int64_t* left = &fill.left[i * width];
     std::int64_t* behind = &fill.left[(i + 1) * width];
-    const bool inside = fits(amounts, left, width);
-    if (m.inside != inside) ++turns_;
-    if (m.inside && !inside) news_.fallen.push_back(m.job);
+    const bool inside = !m.below && fits(amounts, left, width);
+    if (m.inside != inside) touched.push_back({m.job, m.priority, m.anywhere()});
     m.inside = inside;
     bool same = true;
     bool grows = false;
     for (std::size_t r = 0; r < width; ++r) {
-      const std::int64_t now = left[r] - (inside ? amounts[r] : 0);
+      const std::int64_t taken = m.anywhere() ? std::min(amounts[r], left[r]) : 0;
+      const std::int64_t now = left[r] - taken;
       same = same && now == behind[r];
       grows = grows || now > behind[r];
       behind[r] = now;
@@ -102,39 +125,23 @@ void Guarantees::fill_from(QueueId guarantor, Fill& fill, std::size_t row) {
   }
 }
 
-void Guarantees::join(const World& world, JobSlot job, const Charges& charges) {
-  const Job& rec = world.job(job);
-  const QueueId guarantor = world.quota.guarantor(rec.queue);
-  if (guarantor.is_none()) return;
-  MUSTER_CHECK(place_of(job) == nullptr, "job {} uses its guarantee already", rec.id);
-  ++moves_;
-  Fill& fill = fill_of(world, guarantor);
-  if (where_.size() <= job.index()) where_.resize(job.index() + 1);
-  const int priority = std::min(rec.priority, world.quota.cap(rec.queue));
-  const std::size_t row = first_behind(world, fill, priority, job);
-  where_[job.index()] = {guarantor, priority};
+/// Not inside yet: fill_from() says whether it is.
+std::size_t Guarantees::insert(const World& world, Fill& fill, const Rank& rank,
+                               const Row& amounts) {
+  const std::size_t row = first_behind(world, fill, rank);
   const std::size_t width = fill.resources.size();
   const auto at = static_cast<std::ptrdiff_t>(row * width);
-  const Row amounts = row_for(fill.resources, charges);
   const Row left(fill.left.begin() + at, fill.left.begin() + at + static_cast<int>(width));
-  const bool inside = fits(amounts.data(), left.data(), width);
-  fill.members.insert(fill.members.begin() + static_cast<std::ptrdiff_t>(row), {job, inside});
+  fill.members.insert(fill.members.begin() + static_cast<std::ptrdiff_t>(row),
+                      {rank.job, rank.priority, rank.below, false});
   fill.amounts.insert(fill.amounts.begin() + at, amounts.begin(), amounts.end());
   fill.left.insert(fill.left.begin() + at, left.begin(), left.end());
-  if (inside) fill_from(guarantor, fill, row);
+  return row;
 }
 
-void Guarantees::leave(const World& world, JobSlot job) {
-  const Place* place = place_of(job);
-  if (place == nullptr) return;
-  ++moves_;
-  const QueueId guarantor = place->guarantor;
-  Fill& fill = fills_[guarantor.index()];
-  const std::size_t row = first_behind(world, fill, place->priority, job);
-  MUSTER_CHECK(row < fill.members.size() && fill.members[row].job == job,
-               "job {} is not where it joined", world.job(job).id);
-  where_[job.index()] = {};
-  const bool inside = fill.members[row].inside;
+/// True if it leaves something to those behind it.
+bool Guarantees::erase(Fill& fill, std::size_t row) {
+  const bool took = fill.members[row].anywhere();
   const std::size_t width = fill.resources.size();
   const auto erase_row = [&](std::vector<std::int64_t>& rows, std::size_t i) {
     const auto at = rows.begin() + static_cast<std::ptrdiff_t>(i * width);
@@ -143,9 +150,90 @@ void Guarantees::leave(const World& world, JobSlot job) {
   fill.members.erase(fill.members.begin() + static_cast<std::ptrdiff_t>(row));
   erase_row(fill.amounts, row);
   erase_row(fill.left, row + 1);
-  if (!inside) return;
-  note_growth(guarantor);
-  fill_from(guarantor, fill, row);
+  return took;
+}
+
+/// Those who came to be inside further down, or are not any more, change their places.
+void Guarantees::regroup(const World& world, QueueId guarantor, const Touch& turned,
+                         Touch& touched) {
+  Fill& fill = fills_[guarantor.index()];
+  const std::size_t width = fill.resources.size();
+  for (const Touched& t : turned) {
+    const std::size_t row = row_of(world, fill, t.job, t.priority);
+    touched.push_back({t.job, t.priority, fill.members[row].anywhere()});
+    const auto at = fill.amounts.begin() + static_cast<std::ptrdiff_t>(row * width);
+    const Row amounts(at, at + static_cast<std::ptrdiff_t>(width));
+    if (erase(fill, row)) fill_from(guarantor, fill, row, touched);
+    const std::size_t now = insert(world, fill, {!t.was, t.priority, t.job}, amounts);
+    fill_from(guarantor, fill, now, touched);
+  }
+}
+
+/// Those of them who are inside, here or further down, and were not, or the other way round.
+Guarantees::Touch Guarantees::turned_of(const World& world, const Fill& fill, const Touch& touched,
+                                        JobSlot except) {
+  Touch turned;
+  std::set<JobSlot> seen = {except};
+  for (const Touched& t : touched) {  // what they were at first counts
+    if (!seen.insert(t.job).second) continue;
+    const bool is = fill.members[row_of(world, fill, t.job, t.priority)].anywhere();
+    if (is != t.was) turned.push_back(t);
+  }
+  return turned;
+}
+
+void Guarantees::tell(const Touch& turned) {
+  turns_ += turned.size();
+  for (const Touched& t : turned) {
+    if (t.was) news_.fallen.push_back(t.job);
+  }
+}
+
+void Guarantees::add(const World& world, const Claim& claim, const Charges& charges) {
+  Touch turned;
+  bool below = false;
+  for (QueueId id = world.quota.guarantor(claim.queue); !id.is_none(); id = above(world, id)) {
+    Fill& fill = fill_of(world, id);
+    Touch touched;
+    regroup(world, id, turned, touched);
+    const std::size_t row =
+        insert(world, fill, {below, claim.priority, claim.job}, row_for(fill.resources, charges));
+    fill_from(id, fill, row, touched);
+    below = fill.members[row].anywhere();
+    turned = turned_of(world, fill, touched, claim.job);
+  }
+  tell(turned);
+}
+
+void Guarantees::join(const World& world, JobSlot job, const Charges& charges) {
+  const Job& rec = world.job(job);
+  const QueueId guarantor = world.quota.guarantor(rec.queue);
+  if (guarantor.is_none()) return;
+  MUSTER_CHECK(place_of(job) == nullptr, "job {} uses its guarantee already", rec.id);
+  ++moves_;
+  if (where_.size() <= job.index()) where_.resize(job.index() + 1);
+  const int priority = std::min(rec.priority, world.quota.cap(rec.queue));
+  where_[job.index()] = {guarantor, priority};
+  add(world, {job, rec.queue, priority}, charges);
+}
+
+void Guarantees::leave(const World& world, JobSlot job) {
+  if (place_of(job) == nullptr) return;
+  ++moves_;
+  const Place place = std::exchange(where_[job.index()], {});
+  Touch turned;
+  for (QueueId id = place.guarantor; !id.is_none(); id = above(world, id)) {
+    Fill& fill = fills_[id.index()];
+    Touch touched;
+    regroup(world, id, turned, touched);
+    const std::size_t row = row_of(world, fill, job, place.priority);
+    if (erase(fill, row)) {
+      note_growth(id);
+      fill_from(id, fill, row, touched);
+    }
+    turned = turned_of(world, fill, touched, job);
+  }
+  tell(turned);
 }
 
 void Guarantees::rebuild(const World& world) {
@@ -187,71 +275,97 @@ bool Guarantees::same_as(const Guarantees& other) const {
 bool Guarantees::is_inside(const World& world, JobSlot job) const {
   const Place* place = place_of(job);
   if (place == nullptr) return false;
-  const Fill& fill = fills_[place->guarantor.index()];
-  return fill.members[first_behind(world, fill, place->priority, job)].inside;
+  QueueId top = place->guarantor;
+  for (QueueId id = top; !id.is_none(); id = above(world, id)) top = id;
+  const Fill& fill = fills_[top.index()];
+  return fill.members[row_of(world, fill, job, place->priority)].anywhere();
 }
 
-bool Guarantees::would_be_inside(const World& world, const Claim& claim,
-                                 const Charges& charges) const {
-  const QueueId guarantor = world.quota.guarantor(claim.queue);
-  if (guarantor.is_none()) return false;
-  const bool used = guarantor.index() < fills_.size() && !fills_[guarantor.index()].left.empty();
-  const std::vector<LimitRec>& limits = world.quota[guarantor].limits;
-  const Fill* fill = used ? &fills_[guarantor.index()] : nullptr;
-  const std::size_t row = used ? row_of(world, *fill, claim) * fill->resources.size() : 0;
-  bool any = false;
-  for (const Charge& c : charges) {
-    const std::size_t r = c.resource.index();
-    if (c.amount == 0 || r >= limits.size() || limits[r].guaranteed == unset) continue;
-    std::int64_t left = limits[r].guaranteed;
-    if (used) {
-      const auto it = std::find(fill->resources.begin(), fill->resources.end(), c.resource);
-      left = fill->left[row + static_cast<std::size_t>(it - fill->resources.begin())];
+QueueId Guarantees::inside_of(const World& world, const Claim& claim,
+                              const Charges& charges) const {
+  const Place* own = place_of(claim.job);
+  const Rank rank{false, own != nullptr ? own->priority : claim.priority,
+                  own != nullptr ? claim.job : JobSlot::none()};
+  const auto is_inside_of = [&](QueueId guarantor) {
+    const std::vector<LimitRec>& limits = world.quota[guarantor].limits;
+    const Fill* fill = used_fill(guarantor);
+    const std::size_t row =
+        fill != nullptr ? first_behind(world, *fill, rank) * fill->resources.size() : 0;
+    bool any = false;
+    for (const Charge& c : charges) {
+      const std::size_t r = c.resource.index();
+      if (c.amount == 0 || r >= limits.size() || limits[r].guaranteed == unset) continue;
+      std::int64_t left = limits[r].guaranteed;
+      if (fill != nullptr) {
+        const auto it = std::find(fill->resources.begin(), fill->resources.end(), c.resource);
+        left = fill->left[row + static_cast<std::size_t>(it - fill->resources.begin())];
+      }
+      if (c.amount > left) return false;
+      any = true;
     }
-    if (c.amount > left) return false;
-    any = true;
-  }
-  return any;
+    return any;
+  };
+  QueueId id = world.quota.guarantor(claim.queue);
+  while (!id.is_none() && !is_inside_of(id)) id = above(world, id);
+  return id;
 }
 
 bool Guarantees::may_be_inside(const World& world, QueueId guarantor, int priority,
                                const Charges& least) const {
-  const bool used = guarantor.index() < fills_.size() && !fills_[guarantor.index()].left.empty();
-  if (!used) return true;
-  const Fill& fill = fills_[guarantor.index()];
-  const std::size_t width = fill.resources.size();
-  const std::size_t row = first_behind(world, fill, priority, JobSlot::none()) * width;
-  const Row asked = row_for(fill.resources, least);
-  bool any = false;
-  for (std::size_t r = 0; r < width; ++r) {
-    const std::int64_t left = fill.left[row + r];
-    if (asked[r] > left) return false;
-    any = any || left > 0;
-  }
-  return any;
+  const auto may_be_inside_of = [&](QueueId id) {
+    const Fill* fill = used_fill(id);
+    if (fill == nullptr) return true;
+    const std::size_t width = fill->resources.size();
+    const std::size_t row = first_behind(world, *fill, {false, priority, JobSlot::none()}) * width;
+    const Row asked = row_for(fill->resources, least);
+    bool any = false;
+    for (std::size_t r = 0; r < width; ++r) {
+      const std::int64_t left = fill->left[row + r];
+      if (asked[r] > left) return false;
+      any = any || left > 0;
+    }
+    return any;
+  };
+  QueueId id = guarantor;
+  while (!id.is_none() && !may_be_inside_of(id)) id = above(world, id);
+  return !id.is_none();
 }
 
 std::vector<JobSlot> Guarantees::pushed_by(const World& world, const Claim& claim,
                                            const Charges& charges) const {
+  if (place_of(claim.job) != nullptr || !would_be_inside(world, claim, charges)) return {};
+  const QueueId lowest = world.quota.guarantor(claim.queue);
+  if (above(world, lowest).is_none()) return pushed_out_of(world, lowest, claim, charges);
+  Guarantees beside;  // what it would be with the claim
+  for (QueueId id = lowest; !id.is_none(); id = above(world, id)) {
+    const Fill* fill = used_fill(id);
+    if (fill == nullptr) continue;
+    if (beside.fills_.size() <= id.index()) beside.fills_.resize(id.index() + 1);
+    beside.fills_[id.index()] = *fill;
+  }
+  beside.add(world, claim, charges);
+  return beside.news_.fallen;
+}
+
+/// Where there is one guarantor nobody changes its place: a walk over those behind the claim.
+std::vector<JobSlot> Guarantees::pushed_out_of(const World& world, QueueId guarantor,
+                                               const Claim& claim, const Charges& charges) const {
+  const Fill* fill = used_fill(guarantor);
+  if (fill == nullptr) return {};
   std::vector<JobSlot> pushed;
-  if (!would_be_inside(world, claim, charges) || place_of(claim.job) != nullptr) return pushed;
-  const QueueId guarantor = world.quota.guarantor(claim.queue);
-  if (guarantor.index() >= fills_.size()) return pushed;
-  const Fill& fill = fills_[guarantor.index()];
-  if (fill.left.empty()) return pushed;
-  const std::size_t width = fill.resources.size();
-  const std::size_t row = row_of(world, fill, claim);
-  const auto at = fill.left.begin() + static_cast<std::ptrdiff_t>(row * width);
+  const std::size_t width = fill->resources.size();
+  const std::size_t row = first_behind(world, *fill, {false, claim.priority, JobSlot::none()});
+  const auto at = fill->left.begin() + static_cast<std::ptrdiff_t>(row * width);
   Row left(at, at + static_cast<std::ptrdiff_t>(width));
   const auto take = [&](const std::int64_t* amounts) {
     for (std::size_t r = 0; r < width; ++r) left[r] -= amounts[r];
   };
-  take(row_for(fill.resources, charges).data());
-  for (std::size_t i = row; i < fill.members.size(); ++i) {
-    const std::int64_t* amounts = &fill.amounts[i * width];
+  take(row_for(fill->resources, charges).data());
+  for (std::size_t i = row; i < fill->members.size(); ++i) {
+    const std::int64_t* amounts = &fill->amounts[i * width];
     const bool inside = fits(amounts, left.data(), width);
     if (inside) take(amounts);
-    if (fill.members[i].inside && !inside) pushed.push_back(fill.members[i].job);
+    if (fill->members[i].inside && !inside) pushed.push_back(fill->members[i].job);
   }
   return pushed;
 }

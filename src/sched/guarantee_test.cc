@@ -54,7 +54,7 @@ struct Ward : Site {
 
 using Ids = std::vector<std::string>;
 
-TEST(Guarantee, IsThatOfTheLowestQueueThatHasOne) {
+TEST(Guarantee, IsThatOfAnyQueueOnTheWayUp) {
   Ward w;
   w.queue("parent", 8);
   w.queue("with", 2, "parent");
@@ -63,13 +63,77 @@ TEST(Guarantee, IsThatOfTheLowestQueueThatHasOne) {
   w.ask("with", "with", 1, 50);
   w.ask("without", "without", 1, 50);
   w.ask("alone", "alone", 1, 50);
-  EXPECT_TRUE(w.would_be("with", 2));
-  EXPECT_FALSE(w.would_be("with", 3));
+  const auto inside_of = [&](const std::string& id, std::int64_t count) {
+    const QueueId queue = w.world.guarantees.inside_of(w.world, w.claim(id), Ward::gpus(count));
+    return queue.is_none() ? "" : w.world.quota[queue].name;
+  };
+  EXPECT_EQ(inside_of("with", 2), "with");
+  EXPECT_EQ(inside_of("with", 3), "parent");
+  EXPECT_EQ(inside_of("with", 9), "");
   EXPECT_TRUE(w.would_be("without", 8));
   EXPECT_FALSE(w.would_be("without", 9));
   EXPECT_FALSE(w.would_be("alone", 1));
   EXPECT_FALSE(w.world.guarantees.would_be_inside(w.world, w.claim("with"), {{resource_cpu, 1}}))
       << "nothing it uses is guaranteed";
+}
+
+TEST(Guarantee, OfATeamIsPartOfItsDepartments) {
+  Ward w;
+  w.queue("dept", 8);
+  w.queue("team", 4, "dept");
+  w.queue("other", {}, "dept");
+  w.run("first", "team", 3, 50);
+  w.run("more", "team", 3, 50);
+  EXPECT_TRUE(w.inside("more")) << "not of the team's, but of the department's";
+  w.ask("o", "other", 1, 50);
+  EXPECT_TRUE(w.would_be("o", 2));
+  EXPECT_FALSE(w.would_be("o", 3)) << "six of the eight are the team's";
+  w.end("first");
+  EXPECT_TRUE(w.inside("more")) << "of the team's now";
+  EXPECT_TRUE(w.would_be("o", 5));
+  EXPECT_FALSE(w.would_be("o", 6));
+}
+
+TEST(Guarantee, OfATeamPushesEqualsOutOfTheDepartments) {
+  Ward w;
+  w.queue("dept", 8);
+  w.queue("team", 4, "dept");
+  w.queue("other", {}, "dept");
+  w.run("o1", "other", 4, 50);
+  w.run("o2", "other", 4, 50);
+  w.ask("lower", "team", 4, 10);
+  w.ask("equal", "team", 4, 50);
+  EXPECT_TRUE(w.would_be("lower", 4));
+  EXPECT_EQ(w.pushed_by("lower", 4), Ids{}) << "what is its own it has, but no higher class goes";
+  EXPECT_EQ(w.pushed_by("equal", 4), Ids{"o2"});
+  EXPECT_FALSE(w.would_be("equal", 5)) << "beyond its own it comes after its equals";
+  w.world.guarantees.take_news();
+  w.plan();
+  EXPECT_TRUE(w.inside("equal"));
+  EXPECT_TRUE(w.inside("o1"));
+  EXPECT_FALSE(w.inside("o2"));
+  EXPECT_EQ(check(w.world), "");
+  w.end("equal");
+  EXPECT_TRUE(w.inside("o2"));
+  const Guarantees::News news = w.world.guarantees.take_news();
+  EXPECT_TRUE(news.grown.contains(w.world.quota.find("dept")));
+  EXPECT_TRUE(news.grown.contains(w.world.quota.find("team"))) << "its jobs may use it too";
+}
+
+TEST(Guarantee, AChangeInATeamCountsAsFarUpAsThereAreGuarantees) {
+  Ward w;
+  w.queue("org", 10);
+  w.queue("dept", 6, "org");
+  w.queue("team", 3, "dept");
+  w.run("t", "team", 3, 50);
+  w.run("d", "dept", 3, 50);
+  w.run("o", "org", 4, 50);
+  for (const char* id : {"t", "d", "o"}) EXPECT_TRUE(w.inside(id)) << id;
+  w.run("urgent", "team", 3, 90);  // out of the team's goes t, of the department's too, then o
+  for (const char* id : {"t", "d", "urgent"}) EXPECT_TRUE(w.inside(id)) << id;
+  EXPECT_FALSE(w.inside("o"));
+  w.end("d");
+  for (const char* id : {"t", "urgent", "o"}) EXPECT_TRUE(w.inside(id)) << id;
 }
 
 TEST(Guarantee, OfZeroIsSafeForNobody) {

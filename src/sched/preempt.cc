@@ -156,9 +156,8 @@ VictimPool::Below& VictimPool::below(ClusterId cluster) {
     const bool by_priority = s->standing.priority < mine.priority;
     if (by_priority && !rules.has(Rule::PreemptByPriority)) continue;
     if (!by_priority && !rules.has(Rule::Reclaim)) continue;
-    // What it borrows is lent by others: the next of its own queue takes nothing back by it.
-    if (!by_priority && world_.quota.guarantor(world_.job(s->job).queue) == last_->guarantor)
-      continue;
+    // What it borrows is lent by others: the next of the same guarantee takes nothing back by it.
+    if (!by_priority && world_.quota.is_below(world_.job(s->job).queue, last_->guarantor)) continue;
     if (s->safe_until > now_) {
       found.protected_until = std::min(found.protected_until, s->safe_until);
       continue;
@@ -247,10 +246,7 @@ struct VictimPool::Ask {
   /// The job, or one of its extra charges, counts in this queue.
   bool counts_in(JobSlot other, QueueId queue) const {
     const Job& job = world.job(other);
-    const auto below = [&](QueueId id) {
-      while (!id.is_none() && id != queue) id = world.quota[id].parent;
-      return !id.is_none();
-    };
+    const auto below = [&](QueueId id) { return world.quota.is_below(id, queue); };
     return below(job.queue) || std::any_of(job.extra_queues.begin(), job.extra_queues.end(), below);
   }
 
@@ -594,10 +590,10 @@ std::optional<Preemption> VictimPool::choose(Ask& ask, int limit, VictimSearch& 
 
 void VictimPool::look_from(Ask& ask) {
   if (turns_seen_ != world_.guarantees.turns()) read_standings();
-  const Standing mine = standing_of(ask.slot, ask.charges);
-  std::vector<JobSlot> pushed =
-      world_.guarantees.pushed_by(world_, claim_of(world_, ask.slot, policy_), ask.charges);
-  const QueueId guarantor = world_.quota.guarantor(world_.job(ask.slot).queue);
+  const Claim claim = claim_of(world_, ask.slot, policy_);
+  const QueueId guarantor = world_.guarantees.inside_of(world_, claim, ask.charges);
+  const Standing mine{!guarantor.is_none(), claim.priority};
+  std::vector<JobSlot> pushed = world_.guarantees.pushed_by(world_, claim, ask.charges);
   if (!last_ || last_->mine != mine || last_->guarantor != guarantor || last_->pushed != pushed)
     last_ = Lower{mine, guarantor, std::move(pushed), std::vector<Below>(rolls_.size())};
   ask.inside = mine.inside && policy_.rules.has(Rule::ProtectGuaranteed);

@@ -130,7 +130,7 @@ class VictimPool {
   /// looked at when asked for.
   struct Lower {
     Standing mine;
-    QueueId guarantor;
+    QueueId guarantor;  // that it is inside of
     std::vector<JobSlot> pushed;
     std::vector<Below> clusters;
     std::optional<Victims> everywhere = {};

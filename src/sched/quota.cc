@@ -27,6 +27,16 @@ std::int64_t highest(const QueueNode& node, ResourceId r) {
   return limit.maximum == unset ? with_borrowed : std::min(limit.maximum, with_borrowed);
 }
 
+/// What a queue that uses this much keeps from others: what it, or those below it, do not lend, as
+/// far as its maximum lets them come to use it.
+std::int64_t kept_from_others(const LimitRec& limit, std::int64_t use, std::int64_t held_below) {
+  std::int64_t own = 0;
+  if (limit.guaranteed != unset && limit.lend != unset) own = limit.guaranteed - limit.lend - use;
+  const std::int64_t held = std::max({std::int64_t{0}, own, held_below});
+  return limit.maximum == unset ? held
+                                : std::min(held, std::max<std::int64_t>(0, limit.maximum - use));
+}
+
 /// The average moves from what it was towards the use since then; `factor` is what is left of the
 /// old one.
 std::int64_t remembered(const QueueNode& node, ResourceId r, std::uint64_t factor) {
@@ -115,11 +125,7 @@ void QuotaTree::grow(QueueNode& n) {
 void QuotaTree::update_held(QueueId queue, std::size_t r) {
   for (QueueId id = queue; !id.is_none(); id = node(id).parent) {
     QueueNode& n = node(id);
-    std::int64_t own = 0;
-    if (n.limits[r].guaranteed != unset && n.limits[r].lend != unset) {
-      own = std::max<std::int64_t>(0, n.limits[r].guaranteed - n.limits[r].lend - n.use[r]);
-    }
-    const std::int64_t held = std::max(own, n.held_below[r]);
+    const std::int64_t held = kept_from_others(n.limits[r], n.use[r], n.held_below[r]);
     const std::int64_t change = held - n.held[r];
     n.held[r] = held;
     if (n.parent.is_none()) return;
@@ -276,6 +282,11 @@ std::vector<QueueId> QuotaTree::take_charged() {
   return std::exchange(charged_, {});
 }
 
+bool QuotaTree::is_below(QueueId queue, QueueId above) const {
+  while (!queue.is_none() && queue != above) queue = nodes_[queue.index()].parent;
+  return !queue.is_none();
+}
+
 QueueId QuotaTree::tree_of(QueueId queue) const {
   while (!nodes_[queue.index()].parent.is_none()) queue = nodes_[queue.index()].parent;
   return queue;
@@ -310,15 +321,15 @@ std::optional<OverQuota> QuotaTree::over(QueueId queue, const Charges& charges,
           rules.has(Rule::BorrowLimit)) {
         return OverQuota{id, r, QuotaBound::Borrow, c.amount, with_borrowed - used};
       }
-      if (!settled && n.parent.is_none() && held_below > 0 && then + held_below > at(capacity, r)) {
-        return OverQuota{id, r, QuotaBound::Held, c.amount, at(capacity, r) - used - held_below};
-      }
-      std::int64_t own = 0;
-      if (limit.guaranteed != unset && limit.lend != unset) {
-        own = std::max<std::int64_t>(0, limit.guaranteed - limit.lend - then);
+      // What queues below do not lend must fit beside it: into what there is, or what the queue may
+      // use at most.
+      const std::int64_t most = n.parent.is_none() ? at(capacity, r) : highest(n, r);
+      if (!settled && most != unset && held_below > 0 && then + held_below > most) {
+        return OverQuota{id, r, QuotaBound::Held, c.amount,
+                         std::max<std::int64_t>(0, most - used - held_below)};
       }
       held_was = at(n.held, r);
-      held_then = std::max(own, held_below);
+      held_then = kept_from_others(limit, then, held_below);
     }
   }
   return std::nullopt;
@@ -337,15 +348,10 @@ bool QuotaTree::allows_alone(QueueId queue, const Charges& charges) const {
 
 std::optional<OverQuota> QuotaTree::over_beside(QueueId queue, const Charges& charges,
                                                 QueueId first, const Charges& kept) const {
-  const auto above_first = [&](QueueId id) {
-    QueueId up = first;
-    while (!up.is_none() && up != id) up = nodes_[up.index()].parent;
-    return up == id;
-  };
   for (QueueId id = queue; !id.is_none(); id = nodes_[id.index()].parent) {
     const QueueNode& n = nodes_[id.index()];
     if (!n.limited) break;  // nor is anybody above
-    if (!above_first(id)) continue;
+    if (!is_below(first, id)) continue;
     for (const Charge& c : charges) {
       const std::int64_t most = highest(n, c.resource);
       if (most == unset || c.amount == 0) continue;

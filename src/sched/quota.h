@@ -1,8 +1,9 @@
 // Quota trees: what each queue uses, is promised and may use at most, and its share of the fleet.
 //
 // The main tree orders jobs; further trees only say yes or no. Use is charged on a queue and on all
-// its ancestors up to the tree's hidden root. `held` is what a queue is promised, does not lend and
-// does not use yet: others must leave it free in the fleet, not below the limits of queues above.
+// its ancestors up to the tree's hidden root. `held` is what a queue is promised, does not lend,
+// does not use yet and may still use by its maximum: others must leave it free in the fleet and
+// below the limits of the queues above.
 // Shares are fixed point (2^-32) of the fleet's totals; `gpu` counts there by weight, so the types
 // of which it is made do not count again. Remembered use is a half-life average of use over time.
 // Not thread-safe; part of World.
@@ -86,6 +87,8 @@ class QuotaTree {
   static constexpr QueueId root() { return QueueId{0}; }
   /// The lowest priority cap on the way up.
   int cap(QueueId queue) const { return nodes_[queue.index()].cap; }
+  /// It is that queue or stands below it; false if that is none().
+  bool is_below(QueueId queue, QueueId above) const;
   /// Some queue has a guaranteed amount.
   bool any_guarantee() const { return guarantees_ > 0; }
   const std::vector<QueueId>& by_name() const { return by_name_; }

@@ -129,6 +129,26 @@ TEST(Quota, WhatIsHeldFollowsUseBelow) {
   EXPECT_EQ(t.held(parent), 8);
 }
 
+TEST(Quota, WhatIsNotLentIsHeldAsFarAsTheMaximaAllow) {
+  Tree t;
+  const QueueId parent = t.queue("parent", "", maximum(8));
+  const QueueId careful = t.queue("careful", "parent", lending(6, 0));
+  const QueueId other = t.queue("other", "parent");
+  EXPECT_EQ(t.held(parent), 6);
+  t.use(other, 4);  // before the limits were as they are now
+  EXPECT_EQ(t.held(careful), 6);
+  EXPECT_EQ(t.held(parent), 4) << "no more of it could be used";
+  const auto over = t.over(other, 1);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->bound, QuotaBound::Held);
+  EXPECT_EQ(over->queue, parent);
+  EXPECT_EQ(over->room, 0);
+  EXPECT_FALSE(t.over(careful, 4)) << "its own guarantee is open to it";
+  t.use(other, 2, -1);
+  EXPECT_FALSE(t.over(careful, 6));
+  EXPECT_TRUE(t.over(other, 1)) << "two and six are all that the parent may use";
+}
+
 TEST(Quota, ChildrenHoldInsideTheirParent) {
   Tree t;
   const QueueId parent = t.queue("parent", "", lending(8, 8));

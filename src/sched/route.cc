@@ -55,34 +55,49 @@ std::vector<std::vector<TypeId>> types_of_sets(const World& world, const Shape& 
   return types;
 }
 
-/// One venue per type of the first GPU set; other sets use the same type where they may, else their
-/// own first choice.
+/// Beyond so many venues of a gang in one cluster a set has only the first of its types.
+constexpr std::size_t combinations_max = 16;
+
+/// Each of the venues from `first` on with each of these types for the set.
+void vary(std::vector<Venue>& venues, std::size_t first, std::size_t set,
+          const std::vector<TypeId>& types) {
+  const std::size_t found = venues.size() - first;
+  const bool too_many = found * types.size() > combinations_max;
+  for (std::size_t t = 0; t < (too_many ? 1 : types.size()); ++t) {
+    for (std::size_t i = first; i < first + found; ++i) {
+      if (t > 0) venues.push_back(Venue(venues[i]));
+      (t > 0 ? venues.back() : venues[i]).types[set] = types[t];
+    }
+  }
+}
+
+/// One venue per type of the first GPU set; other sets use the same type where they may, else each
+/// of their own.
 template <typename IsThere>
-void add_venues(World& world, const Shape& shape, const std::vector<std::vector<TypeId>>& types,
+void add_venues(World& world, const Shape& shape, std::vector<std::vector<TypeId>> types,
                 ClusterId cluster, PoolId pool, const IsThere& is_there, std::vector<Venue>& out) {
   Venue base{cluster, pool, PerSet<TypeId>(shape.sets.size(), TypeId{0}), {}, 0};
-  for (const SetRec& set : shape.sets) {
-    base.pods.push_back(
-        pool.is_none() ? set.pod : world.shapes.in_pool(set.pod, pool, world.pool(pool).spec));
-  }
   std::size_t lead = shape.sets.size();
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
-    if (world.shapes.pod(shape.sets[i].pod).gpus == 0) continue;
-    const auto first = std::find_if(types[i].begin(), types[i].end(), is_there);
-    if (first == types[i].end()) return;
-    base.types[i] = *first;
-    if (lead == shape.sets.size()) lead = i;
+    const SetRec& set = shape.sets[i];
+    base.pods.push_back(
+        pool.is_none() ? set.pod : world.shapes.in_pool(set.pod, pool, world.pool(pool).spec));
+    if (world.shapes.pod(set.pod).gpus == 0) continue;
+    std::erase_if(types[i], [&](TypeId type) { return !is_there(type); });
+    if (types[i].empty()) return;
+    lead = std::min(lead, i);
   }
   if (lead == shape.sets.size()) {
     out.push_back(std::move(base));
     return;
   }
   for (const TypeId type : types[lead]) {
-    if (!is_there(type)) continue;
-    Venue& venue = out.emplace_back(base);
-    for (std::size_t i = 0; i < shape.sets.size(); ++i) {
+    const std::size_t first = out.size();
+    out.push_back(base);
+    for (std::size_t i = lead; i < shape.sets.size(); ++i) {
+      if (types[i].empty()) continue;
       const bool same = std::find(types[i].begin(), types[i].end(), type) != types[i].end();
-      if (same) venue.types[i] = type;
+      vary(out, first, i, same ? std::vector{type} : types[i]);
     }
   }
 }

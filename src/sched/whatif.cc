@@ -245,9 +245,7 @@ class Inquiry {
   /// The queue of the job below this one.
   QueueId charged_below(QueueId above) const {
     for (const QueueId queue : try_.job().extra_queues) {
-      QueueId up = queue;
-      while (!up.is_none() && up != above) up = world_.quota[up].parent;
-      if (up == above) return queue;
+      if (world_.quota.is_below(queue, above)) return queue;
     }
     return try_.job().queue;
   }

@@ -11,11 +11,13 @@ namespace {
 const SortedChunks<LineRank> no_lines;
 const std::vector<JobSlot> no_jobs;
 
-/// Thousandths of a device; a share asked for by memory depends on how much the device has.
-std::int64_t share_of_device(const PodShapeRec& pod, std::int64_t device_memory) {
+/// Thousandths of a device of this type. A share asked for by memory is the larger the less memory
+/// the device has: of the smallest that can hold it, so that no quota is exceeded wherever it goes.
+std::int64_t share_of_device(const PodShapeRec& pod, const Fleet& fleet, TypeId type) {
   const std::int64_t memory = pod.spec.gpu.memory_each.v;
   if (memory == 0) return pod.spec.gpu.each.v;
-  if (device_memory < memory) return 1000;
+  const std::int64_t device_memory = fleet.smallest_gpu_memory(type, memory);
+  if (device_memory == 0) return 1000;
   __extension__ using Wide = __int128;
   return static_cast<std::int64_t>((Wide(memory) * 1000 + device_memory - 1) / device_memory);
 }
@@ -601,8 +603,7 @@ Charges World::charges(const Shape& shape, const std::vector<int>& counts,
   Charges charges;
   for (std::size_t i = 0; i < shape.sets.size(); ++i) {
     const PodShapeRec& pod = shapes.pod(shape.sets[i].pod);
-    const std::int64_t each =
-        pod.gpus == 0 ? 0 : share_of_device(pod, fleet.gpu_memory_of(types[i]));
+    const std::int64_t each = pod.gpus == 0 ? 0 : share_of_device(pod, fleet, types[i]);
     add_pods(charges, pod, counts[i], types[i], each * pod.gpus * counts[i], policy);
   }
   return charges;

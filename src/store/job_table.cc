@@ -332,12 +332,12 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
   Batch batch{
       "update jobs set queue = $1, priority = $2, state = $3, attempt = $4, failures = $5, "
       "cluster = $6, started = $7, finished = $8, why = $9, exit_code = $10, reason = $11, "
-      "pool = $12 where submit = $13",
-      13,
+      "pool = $12, gpus = $13 where submit = $14",
+      14,
       {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (const JobRow& row : rows) {
-    const std::array<Value, 13> values = {row.queue,
+    const std::array<Value, 14> values = {row.queue,
                                           std::int64_t{row.priority},
                                           model::to_text(row.state),
                                           std::int64_t{row.attempt},
@@ -349,6 +349,7 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
                                           number_or_null(row.exit_code),
                                           row.reason,
                                           row.pool,
+                                          row.gpus.v,
                                           whole(row.submit)};
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }

@@ -249,10 +249,9 @@ struct VerdictSentence {
     const std::string more = w.room > 0 ? amount_with_unit(resource, w.room) + " more"
                                         : "no more " + unit_of(resource, false);
     if (w.bound == QuotaBound::Held) {
-      return fmt::format(
-          "over quota: all queues together may use {}, asks {} (the rest is promised"
-          " to others)",
-          more, asks);
+      const std::string& queue = world.quota[w.queue].name;
+      return fmt::format("over quota: {} may use {}, asks {} (the rest is promised to others)",
+                         queue.empty() ? "all queues together" : "queue " + queue, more, asks);
     }
     if (w.bound == QuotaBound::Kept) {
       return fmt::format(

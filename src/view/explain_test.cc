@@ -89,6 +89,9 @@ TEST_F(Explain, EveryVerdictIsASentence) {
   EXPECT_EQ(say(Why{OverQuota{QuotaTree::root(), resource_gpu, QuotaBound::Held, 8'000, 1'000}}),
             "over quota: all queues together may use 1 GPU more, asks 8 (the rest is promised to "
             "others)");
+  EXPECT_EQ(say(Why{OverQuota{research, resource_gpu, QuotaBound::Held, 8'000, 0}}),
+            "over quota: queue research may use no more GPUs, asks 8 (the rest is promised to "
+            "others)");
   EXPECT_EQ(say(Why{WaitsFor{JobSlot::none()}}), "waits for a job that is not there");
   const Why lacking{NoCluster{0, 0, 1, ShapeId::none(), 0}};
   EXPECT_EQ(line(lacking), "no-cluster excluded=0 unhealthy=0 lacking=1 ?");

@@ -113,15 +113,18 @@ std::string wrong_gang(const World& world, const sched::Job& job, const model::P
   return "";
 }
 
-/// What the queue and those below it are promised, do not lend and do not use.
+/// What the queue and those below it are promised, do not lend, do not use and may use.
 std::int64_t held_by(const World& world, sched::QueueId id, std::size_t r) {
   const sched::QueueNode& q = world.quota[id];
   std::int64_t below = 0;
   for (const sched::QueueId child : q.children) below += held_by(world, child, r);
   if (r >= q.limits.size()) return below;
   const sched::LimitRec& limit = q.limits[r];
-  if (limit.guaranteed == sched::unset || limit.lend == sched::unset) return below;
-  return std::max(below, limit.guaranteed - limit.lend - q.use[r]);
+  std::int64_t held = below;
+  if (limit.guaranteed != sched::unset && limit.lend != sched::unset)
+    held = std::max(held, limit.guaranteed - limit.lend - q.use[r]);
+  if (limit.maximum == sched::unset) return held;
+  return std::min(held, std::max<std::int64_t>(limit.maximum - q.use[r], 0));
 }
 
 /// To the queue itself or, if that is more, to those below it together.
@@ -144,13 +147,16 @@ std::string over_borrowed(const World& world, const sched::Capacity& capacity, s
     std::int64_t held = 0;
     for (const sched::QueueId child : q.children) held += held_by(world, child, r);
     if (limit.guaranteed != sched::unset && use + held <= limit.guaranteed) return "";
-    if (limit.borrow != sched::unset && use > promised_to(world, id, r) + limit.borrow)
-      return fmt::format("queue {} borrows too much {}", q.name,
-                         world.quota.resource_name(charge.resource));
-    const std::int64_t total = r < capacity.size() ? capacity[r] : 0;
-    if (q.parent.is_none() && held > 0 && use + held > total)
-      return fmt::format("{} that others do not lend is used",
-                         world.quota.resource_name(charge.resource));
+    const std::string resource = world.quota.resource_name(charge.resource);
+    std::int64_t most = limit.maximum;
+    if (q.parent.is_none()) most = r < capacity.size() ? capacity[r] : 0;
+    if (limit.borrow != sched::unset) {
+      const std::int64_t borrowed = promised_to(world, id, r) + limit.borrow;
+      if (use > borrowed) return fmt::format("queue {} borrows too much {}", q.name, resource);
+      most = most == sched::unset ? borrowed : std::min(most, borrowed);
+    }
+    if (held > 0 && most != sched::unset && use + held > most)
+      return fmt::format("{} that others do not lend is used below '{}'", resource, q.name);
   }
   return "";
 }
