@@ -17,8 +17,8 @@
 //   of them if they are bound together.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: apply, expect and relist are called from the loop's thread; problem and identity
-// from any. None of these may block.
+// Thread contract: apply, expect and relist are called from the loop's thread; problem, identity
+// and about from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -45,6 +45,13 @@ struct Action {
   std::string cluster;
   std::vector<model::PodPlace> pods;  // of a create: the whole gang
   std::uint32_t requeues = 0;  // of a create: the newest that a StartFailed of the job has said
+};
+
+/// What people want to know of a cluster; "" what it does not say.
+struct ClusterAbout {
+  std::string version = {};  // "v1.34.4"
+  std::string user = {};     // as whom we are known there
+  friend bool operator==(const ClusterAbout&, const ClusterAbout&) = default;
 };
 
 /// What the loop believes about an attempt when it asks for a relist.
@@ -74,6 +81,7 @@ class Cluster {
   /// What tells it from every other cluster, whatever both are called here; "" while that is not
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
+  virtual ClusterAbout about() const { return {}; }
   /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
   /// after this.
   virtual void leave() {}

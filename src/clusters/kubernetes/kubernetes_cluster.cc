@@ -9,14 +9,12 @@
 
 #include "clusters/clock.h"
 #include "clusters/kubernetes/in_place.h"
-#include "clusters/kubernetes/join_check.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
 #include "clusters/kubernetes/shared_objects.h"
 #include "clusters/kubernetes/sick_nodes.h"
 #include "kube/json.h"
-#include "kube/requests.h"
 #include "kube/timestamp.h"
 #include "manifest/ray_submitter.h"
 
@@ -199,11 +197,6 @@ std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) 
   return pods;
 }
 
-std::string KubernetesCluster::identity() const {
-  const std::lock_guard lock(mutex_);
-  return identity_;
-}
-
 void KubernetesCluster::leave() {
   if (!sight_->problem().empty()) return;
   std::future<void> is_cleared;
@@ -226,17 +219,11 @@ void KubernetesCluster::clear_to_leave() {
   if (has_cleared_) leaving_->set_value();
 }
 
-/// Once, when the cluster is seen. Whoever may not read it does without.
-void KubernetesCluster::get_acquainted() {
-  if (is_acquainted_ || !sight_->is_complete()) return;
-  is_acquainted_ = true;
-  writer_->prepare();
-  client_->send_later(kube::get_request(kube::resources::namespaces(), "", identity_namespace),
-                      [this](const kube::Reply<boost::json::value>& found) {
-                        if (!found) return;
-                        const std::lock_guard lock(mutex_);
-                        identity_ = kube::uid_of(*found);
-                      });
+/// From when the cluster is seen.
+void KubernetesCluster::get_acquainted(Time now) {
+  if (!sight_->is_complete()) return;
+  if (!std::exchange(is_prepared_, true)) writer_->prepare();
+  acquaintance_.pass(*client_, sight_->problem().empty(), now);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -264,7 +251,7 @@ void KubernetesCluster::work() {
       logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
       next_free_ = now + free_pause;
     }
-    get_acquainted();
+    get_acquainted(now);
     clear_to_leave();
     do_commands(now);
     tell_notes(now);

@@ -28,6 +28,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clusters/kubernetes/acquaintance.h"
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/bound_pods.h"
 #include "clusters/kubernetes/command_objects.h"
@@ -98,7 +99,8 @@ class KubernetesCluster : public ports::Cluster,
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
   std::string problem() const override { return sight_->problem(); }
-  std::string identity() const override;
+  std::string identity() const override { return acquaintance_.identity(); }
+  ports::ClusterAbout about() const override { return acquaintance_.about(); }
   void leave() override;
   void remove_kept(const std::string& ns, const std::string& job,
                    std::function<void(bool is_gone)> done) override {
@@ -129,7 +131,7 @@ class KubernetesCluster : public ports::Cluster,
   void tell_held(const ports::Attempt& attempt, Time now);
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
-  void get_acquainted();
+  void get_acquainted(Time now);
   void clear_to_leave();
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
@@ -178,7 +180,6 @@ class KubernetesCluster : public ports::Cluster,
   const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   mutable std::mutex mutex_;
   std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
-  std::string identity_;
   std::optional<std::promise<void>> leaving_;  // kept when all that ended is removed
 
   // Of the thread alone.
@@ -191,7 +192,7 @@ class KubernetesCluster : public ports::Cluster,
   std::set<ports::Attempt> clearing_;  // to be deleted before anything is made
   int promised_ = 0;                   // answers to come
   bool is_relisting_ = false;
-  bool is_acquainted_ = false;
+  bool is_prepared_ = false;
   bool is_clearing_ = false;                      // it leaves, and what ended is being removed
   bool has_cleared_ = false;                      // and that is done
   std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet
@@ -202,6 +203,7 @@ class KubernetesCluster : public ports::Cluster,
   bool has_logs_due_ = false;  // put off: they were looked through a moment ago
 
   // The client goes first: with it the last callback.
+  Acquaintance acquaintance_;
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
