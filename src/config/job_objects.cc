@@ -19,6 +19,22 @@ namespace json = boost::json;
 constexpr std::string_view queue_label = "muster.dev/queue";
 constexpr std::string_view priority_label = "muster.dev/priority";
 
+void add(model::Resources& requests, const model::Resources& overhead) {
+  requests.cpu = requests.cpu + overhead.cpu;
+  requests.memory = requests.memory + overhead.memory;
+  for (const auto& [name, amount] : overhead.extended) requests.extended[name] += amount;
+}
+
+/// Of each of its sets; none if there is nothing to look for.
+std::vector<std::string> runtime_classes_of(const model::Command& command) {
+  if (command.objects.find("runtimeClassName") == std::string::npos) return {};
+  json::error_code wrong;
+  const json::value read = json::parse(command.objects, wrong);
+  if (wrong) return {};
+  const auto list = manifest::read_objects(read);
+  return list ? manifest::runtime_classes_of(*list) : std::vector<std::string>();
+}
+
 }  // namespace
 
 Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
@@ -56,6 +72,19 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
     job.priority = static_cast<int>(*number);
   }
   return job;
+}
+
+void add_overheads(const std::function<model::Overheads()>& known, Submission& job) {
+  const std::vector<std::string> classes = runtime_classes_of(job.command);
+  if (!known || classes.size() != job.spec.gang.sets.size()) return;
+  const model::Overheads overheads = known();
+  model::JobSpec counted = job.spec;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto found = overheads.find(classes[i]);
+    if (found != overheads.end()) add(counted.gang.sets[i].pod.requests, found->second);
+  }
+  if (counted.id.empty()) counted.id = "new";                             // it gets its own later
+  if (model::validate(counted)) job.spec.gang = std::move(counted.gang);  // else absurd amounts
 }
 
 std::vector<RawMap> split_listed(const std::string& text) {

@@ -1,13 +1,16 @@
 // Jobs that are lists of Kubernetes objects, between their text and what the engine takes. Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "config/container_document.h"
+#include "config/job_file.h"
 #include "config/node.h"
+#include "model/cluster.h"
 #include "model/job.h"
 
 namespace muster::config {
@@ -23,6 +26,9 @@ struct ListedJob {
 
 /// Errors name the object and its field.
 Result<ListedJob> read_listed(const std::vector<RawMap>& objects);
+/// Adds to a job's requests what the RuntimeClasses take that the pod templates of its objects
+/// name. `known` is asked only if there may be one.
+void add_overheads(const std::function<model::Overheads()>& known, Submission& job);
 /// The objects of a list, one each.
 std::vector<RawMap> split_listed(const std::string& json);
 

@@ -253,6 +253,15 @@ Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const Gpu
   return sets;
 }
 
+std::vector<std::string> runtime_classes_of(const ObjectList& list) {
+  std::vector<std::string> classes;
+  for (const PodTemplate& one : list.templates) {
+    const bool is_counted = !one.has_template || one.requests;
+    classes.push_back(is_counted ? "" : runtime_class_of(pod_of(list.objects[one.object], one)));
+  }
+  return classes;
+}
+
 std::vector<std::string> unweighed_wishes(const ObjectList& list) {
   std::vector<std::string> wishes;
   for (const PodTemplate& one : list.templates) {

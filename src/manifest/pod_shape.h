@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,10 @@ Result<model::PodShape> pod_shape_of(const boost::json::value& pod, const GpuNam
 
 /// The gang that a list of objects is: a set a template.
 Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming);
+
+/// The RuntimeClass of each set's pods whose overhead is not counted yet; "" if there is none, or
+/// if it was said what such a pod needs, whatever is in it.
+std::vector<std::string> runtime_classes_of(const ObjectList& list);
 
 /// Wishes of the pods that Muster does not weigh when it chooses nodes, one sentence each. The
 /// cluster's own scheduler still does.

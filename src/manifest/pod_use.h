@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
 #include <vector>
 
 #include "manifest/amounts.h"
@@ -23,6 +24,10 @@ Amounts pod_requests_of(const boost::json::value& pod);
 /// The same of limits, as quotas count them: resources without a limit are left out.
 Amounts pod_limits_of(const boost::json::value& pod);
 PodUse pod_use_of(const boost::json::value& pod, const GpuNaming& naming);
+
+/// The RuntimeClass whose overhead comes on top: of a pod, or template, that names one and does not
+/// say its overhead itself. "": none.
+std::string runtime_class_of(const boost::json::value& pod);
 
 /// Ports of the node that it takes.
 std::vector<int> host_ports_of(const boost::json::value& pod);

@@ -17,8 +17,8 @@
 //   of them if they are bound together.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: apply, expect and relist are called from the loop's thread; problem, identity
-// and about from any. None of these may block.
+// Thread contract: apply, expect and relist are called from the loop's thread; problem, identity,
+// about and overheads from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "model/cluster.h"
 #include "model/event.h"
 
 namespace muster::ports {
@@ -82,6 +83,8 @@ class Cluster {
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
   virtual ClusterAbout about() const { return {}; }
+  /// Those that are known; clusters without RuntimeClasses have none.
+  virtual model::Overheads overheads() const { return {}; }
   /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
   /// after this.
   virtual void leave() {}

@@ -192,6 +192,37 @@ class Unbound(WithPods):
         return [event for event in told if event["kind"] == kind]
 
 
+class RuntimeClasses(WithPods):
+    """What the API server adds to the pods of a class is counted before they are there."""
+
+    def job_of(self, name, runtime_class, cpu):
+        return self.submit(objects=[{
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"template": {"spec": {
+                "restartPolicy": "Never", "runtimeClassName": runtime_class, "containers": [{
+                    "name": "main", "image": "example.com/x:1", "command": ["sleep"],
+                    "resources": {"requests": {"cpu": cpu}}}]}}}}])
+
+    def test_a_gang_is_made_only_where_the_overhead_has_room_too(self):
+        name = f"kata-{self.namespace}"
+        node = CLUSTER.get("/api/v1/nodes")[1]["items"][0]
+        cores = int(node["status"]["allocatable"]["cpu"])
+        path = "/apis/node.k8s.io/v1/runtimeclasses"
+        self.create(path, "RuntimeClass", name, "node.k8s.io/v1", handler="kata",
+                    overhead={"podFixed": {"cpu": "2", "memory": "64Mi"}})
+        self.addCleanup(CLUSTER.request, "DELETE", f"{path}/{name}")
+        time.sleep(1)  # it is watched, and has no status that tells
+        fits = self.job_of("fits", name, "1")
+        self.wait_state(fits, "Running")
+        self.assertEqual([pod["spec"]["overhead"]["cpu"] for pod in self.pods()], ["2"])
+        self.assertEqual(self.server.api("GET", "/queues/default")[1]["use"]["cpu"], "3")
+        wide = self.job_of("wide", name, str(cores - 1))
+        self.wait("it is known why it waits",
+                  lambda: "cpu" in self.muster("explain", wide).lower())
+        self.assertEqual(self.server.job(wide)["attempt"], 0, "it was never made")
+        self.assertEqual([job["metadata"]["name"] for job in self.jobs()], ["fits"])
+
+
 class Quotas(WithPods):
     """What a namespace allows is kept by gangs that come at once, too."""
     more = SOON

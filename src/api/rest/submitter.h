@@ -30,6 +30,7 @@
 #include "base/time.h"
 #include "config/job_file.h"
 #include "control/requests.h"
+#include "model/cluster.h"
 #include "ports/store.h"
 
 namespace muster::api {
@@ -80,6 +81,8 @@ class Submitter {
     /// Those of new jobs, once these are durable and before anything is planned: on the loop's
     /// thread. None: nobody wants to know.
     std::function<void(std::vector<AcceptedCommand>)> accepted = {};
+    /// What the RuntimeClasses of the clusters take, which pods of objects may name. None: nothing.
+    std::function<model::Overheads()> overheads = {};
   };
   Submitter(ports::Store& store, control::Requests& requests, std::function<Time()> clock,
             Options options);

@@ -135,6 +135,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                              .silence_max = options_.silence_max,
                              .on_change = [this] { wishes_.wake(); },
                              .others = GangWatch::watches * namespaces.size()});
+  runtime_classes_ = std::make_unique<RuntimeClassWatch>(*client_, options_.gpus);
   for (const std::string& ns : namespaces) watch_namespace(ns);
   fosters_ = std::make_unique<FosterPods>(*client_, options_.objects.server);
   logs_ =
@@ -179,6 +180,7 @@ KubernetesCluster::~KubernetesCluster() {
     watches->workloads.reset();
     watches->gangs.reset();
   }
+  runtime_classes_.reset();
   sight_.reset();
   client_.reset();
 }
@@ -683,7 +685,10 @@ bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<Po
   claims_.release(attempt);
   claims_.add_to(ns, rules.quotas);
   std::int64_t count = 0;
-  for (const PodsAsked& one : pods) count += one.count;
+  for (PodsAsked& one : pods) {
+    one.overhead = runtime_classes_->overhead_of(one.pod);
+    count += one.count;
+  }
   const auto there = static_cast<std::int64_t>(pods_of(attempt).size());
   if (count > 0 && there >= count) return true;  // made before, and counted
   auto fits = check_namespace(rules, std::move(pods), counted(objects));

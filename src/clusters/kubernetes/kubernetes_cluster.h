@@ -40,6 +40,7 @@
 #include "clusters/kubernetes/object_writer.h"
 #include "clusters/kubernetes/pod_logs.h"
 #include "clusters/kubernetes/quota_claims.h"
+#include "clusters/kubernetes/runtime_class_watch.h"
 #include "clusters/kubernetes/sight.h"
 #include "clusters/kubernetes/sight_teller.h"
 #include "clusters/kubernetes/workload_watch.h"
@@ -101,6 +102,7 @@ class KubernetesCluster : public ports::Cluster,
   std::string problem() const override { return sight_->problem(); }
   std::string identity() const override { return acquaintance_.identity(); }
   ports::ClusterAbout about() const override { return acquaintance_.about(); }
+  model::Overheads overheads() const override { return runtime_classes_->overheads(); }
   void leave() override;
   void remove_kept(const std::string& ns, const std::string& job,
                    std::function<void(bool is_gone)> done) override {
@@ -207,6 +209,7 @@ class KubernetesCluster : public ports::Cluster,
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
+  std::unique_ptr<RuntimeClassWatch> runtime_classes_;
   /// Of one namespace, or of all there are.
   struct Watches {
     std::string ns;  // "": all
