@@ -10,8 +10,8 @@
 #include "config/container_document.h"
 #include "config/job_file.h"
 #include "config/node.h"
-#include "model/cluster.h"
 #include "model/job.h"
+#include "model/overheads.h"
 
 namespace muster::config {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "model/amount.h"
 #include "model/selector.h"
 
 namespace muster::model {
@@ -34,9 +33,6 @@ struct ClusterSpec {
   Duration grace = minutes(5);
   Admission admission = Admission::Open;
 };
-
-/// What pods of a RuntimeClass take beside what their containers ask for, by its name.
-using Overheads = std::map<std::string, Resources>;
 
 /// A named slice of exactly one cluster. Pools are filters over nodes and may overlap; they are
 /// never summed.

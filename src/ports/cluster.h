@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "model/cluster.h"
 #include "model/event.h"
+#include "model/overheads.h"
 
 namespace muster::ports {
 
@@ -46,6 +46,8 @@ struct Action {
   std::string cluster;
   std::vector<model::PodPlace> pods;  // of a create: the whole gang
   std::uint32_t requeues = 0;  // of a create: the newest that a StartFailed of the job has said
+  /// Of a create: what the books count for a pod of each set.
+  std::vector<model::Resources> counted = {};
 };
 
 /// What people want to know of a cluster; "" what it does not say.
@@ -62,7 +64,8 @@ struct Expected {
   /// It was left behind when the cluster was lost and another attempt took its place: removed,
   /// before anything new is made.
   bool is_orphan = false;
-  std::vector<model::PodPlace> pods = {};  // where it is in the books; none of an orphan
+  std::vector<model::PodPlace> pods = {};      // where it is in the books; none of an orphan
+  std::vector<model::Resources> counted = {};  // and what they count, as of a create
 };
 
 class Cluster {

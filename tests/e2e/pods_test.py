@@ -223,6 +223,56 @@ class RuntimeClasses(WithPods):
         self.assertEqual([job["metadata"]["name"] for job in self.jobs()], ["fits"])
 
 
+class Extra(WithPods):
+    """What pods take beyond their plan is counted on their nodes."""
+
+    def setUp(self):
+        super().setUp()
+        self.node = f"{self.namespace}-own"
+        CLUSTER.add_node(self.node, {"cpu": "32", "memory": "256Gi", "pods": "110"},
+                         taints=[{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{self.node}")
+        self.here = {"nodeSelector": {"kubernetes.io/hostname": self.node},
+                     "tolerations": [{"key": "own", "value": self.namespace}]}
+
+    def used(self):
+        return self.server.api("GET", f"/nodes/real/{self.node}")[1]["used"].get("cpu", "0")
+
+    def test_defaults_of_a_limit_range_count_where_the_pods_are(self):
+        self.create("/api/v1/{ns}/limitranges", "LimitRange", "usual", spec={"limits": [
+            {"type": "Container", "defaultRequest": {"cpu": "3"}}]})
+        time.sleep(1)  # it is watched, and has no status that tells
+        job = self.submit(objects=[{
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "silent"},
+            "spec": {"template": {"spec": {**self.here, "restartPolicy": "Never", "containers": [
+                {"name": "main", "image": "example.com/x:1", "command": ["sleep"]}]}}}}])
+        self.wait_state(job, "Running")
+        self.wait("it is counted", lambda: self.used() == "3")
+        self.muster("cancel", job)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.wait("it is free again", lambda: self.used() == "0")
+
+    def test_pods_that_are_added_later_count_and_are_counted_after_a_restart(self):
+        labels = {"app": "store"}
+        job = self.submit(objects=[{
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "grows"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels}, "spec": {**self.here, "containers": [{
+                    "name": "main", "image": "example.com/tool:1", "command": ["sleep"],
+                    "resources": {"requests": {"cpu": "5"}}}]}}}}])
+        self.wait_state(job, "Running")
+        self.assertEqual(self.used(), "5")
+        status, answer = CLUSTER.request(
+            "PATCH", f"/apis/apps/v1/namespaces/{self.namespace}/deployments/grows",
+            {"spec": {"replicas": 3}}, "application/merge-patch+json")
+        self.assertEqual(status, 200, answer)
+        self.wait("they count", lambda: self.used() == "15")
+        self.server.kill()
+        self.server.start()
+        self.wait_state(job, "Running")
+        self.wait("they count again", lambda: self.used() == "15")
+
+
 class Quotas(WithPods):
     """What a namespace allows is kept by gangs that come at once, too."""
     more = SOON

@@ -30,7 +30,7 @@
 #include "base/time.h"
 #include "config/job_file.h"
 #include "control/requests.h"
-#include "model/cluster.h"
+#include "model/overheads.h"
 #include "ports/store.h"
 
 namespace muster::api {

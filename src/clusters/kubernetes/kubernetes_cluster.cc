@@ -120,6 +120,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       wishes_(options_.queue_most),
       outgoing_(ports.inbox),
       book_(options_.book),
+      extra_(options_.name, options_.gpus),
       client_(std::move(client)),
       teller_(options_.name, ports.sights) {
   const std::vector<std::string> namespaces = namespaces_of(options_);
@@ -246,8 +247,10 @@ void KubernetesCluster::work() {
     if (now >= next_free_) {
       free_stuck(now);
       leave_sick_nodes(now);
-      bound_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
-      teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
+      const auto is_over = [this](const ports::Attempt& attempt) { return !book_.knows(attempt); };
+      bound_.forget(is_over);
+      extra_.forget(is_over);
+      teller_.forget(is_over);
       fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
       fosters_->pass();
       logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
@@ -257,6 +260,7 @@ void KubernetesCluster::work() {
     clear_to_leave();
     do_commands(now);
     tell_notes(now);
+    extra_.tell(sight_->changes());
     const bool is_drained = sight_->changes().drain(ports_.inbox);
     outgoing_.flush();
     const bool is_calm = book_.is_settled() && held_.empty();
@@ -376,8 +380,11 @@ void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
 
 /// Of a cluster that is told as one node nobody asks where in it they are.
 void KubernetesCluster::expect_pods(const ports::Attempt& attempt,
-                                    std::vector<model::PodPlace> places) {
-  if (!options_.is_aggregate) bound_.expect(attempt, std::move(places));
+                                    std::vector<model::PodPlace> places,
+                                    std::vector<model::Resources> counted) {
+  if (options_.is_aggregate) return;
+  bound_.expect(attempt, std::move(places));
+  extra_.expect(attempt, std::move(counted));
 }
 
 /// The books follow the pods, wherever the cluster's scheduler bound them.
@@ -385,6 +392,7 @@ void KubernetesCluster::look_at_nodes(const ports::Attempt& attempt,
                                       const std::vector<PodSight>& pods, Time now) {
   const auto type_of = [this](const std::string& node) { return sight_->gpu_type_of(node); };
   if (auto bound = bound_.look(attempt, pods, type_of, now)) outgoing_.say(std::move(*bound));
+  extra_.look(attempt, bound_.booked(attempt), pods);
 }
 
 /// What came is passed on together: at most half of the time goes into it, whatever logs bring.
@@ -527,15 +535,16 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   }
   keep_failures(unwanted, now);
   sight_->say_everything();
+  extra_.tell_everything(sight_->changes());
   sight_->changes().drain(ports_.inbox);
-  for (const auto& [attempt, was_created, is_orphan, pods] : expected) {
+  for (const auto& [attempt, was_created, is_orphan, pods, counted] : expected) {
     if (is_orphan) {
       unwanted.insert(attempt);
       continue;
     }
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
-      expect_pods(attempt, pods);
+      expect_pods(attempt, pods, counted);
       touch(attempt);
     } else if (was_created) {
       const AttemptCare care = care_of(attempt);
@@ -579,7 +588,7 @@ WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) co
 void KubernetesCluster::act(const ports::Action& action, Time now) {
   if (action.verb == ports::Verb::Delete) return book_.remove(action.attempt, now);
   if (!book_.knows(action.attempt)) making_[action.attempt] = action;
-  expect_pods(action.attempt, action.pods);
+  expect_pods(action.attempt, action.pods, action.counted);
   book_.create(action.attempt, now);
 }
 

@@ -33,6 +33,7 @@
 #include "clusters/kubernetes/bound_pods.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/event_watch.h"
+#include "clusters/kubernetes/extra_use.h"
 #include "clusters/kubernetes/foster_pods.h"
 #include "clusters/kubernetes/gang_watch.h"
 #include "clusters/kubernetes/namespace_watch.h"
@@ -125,7 +126,8 @@ class KubernetesCluster : public ports::Cluster,
   void do_wishes(Time now);
   void look_at_gangs(Time now);
   void tell_stand(const ports::Attempt& attempt, const std::optional<GangState>& state);
-  void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places);
+  void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places,
+                   std::vector<model::Resources> counted);
   void look_at_nodes(const ports::Attempt& attempt, const std::vector<PodSight>& pods, Time now);
   void pass_logs(Time now);
   void do_commands(Time now);
@@ -188,6 +190,7 @@ class KubernetesCluster : public ports::Cluster,
   Outgoing outgoing_;
   AttemptBook book_;
   BoundPods bound_;
+  ExtraUse extra_;
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
   QuotaClaims claims_;

@@ -9,7 +9,7 @@
 
 #include "kube/client.h"
 #include "manifest/amounts.h"
-#include "model/cluster.h"
+#include "model/overheads.h"
 
 namespace muster::clusters {
 
