@@ -261,6 +261,7 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.access = *access;
   options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
   options.book.start_retry_pause = config.scheduling.start_retry_pause;
+  options.gpus.aliases = config.gpu_aliases;
   put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
   if (config.appwrappers && config.appwrappers->cluster == cluster.name) {
     const std::string& only = config.appwrappers->kube_namespace;
