@@ -25,14 +25,22 @@ void add(model::Resources& requests, const model::Resources& overhead) {
   for (const auto& [name, amount] : overhead.extended) requests.extended[name] += amount;
 }
 
+void put_into(model::PodShape& pod, const manifest::PodRuntime& named,
+              const model::RuntimeClass& runtime) {
+  if (!named.has_overhead) add(pod.requests, runtime.overhead);
+  pod.node_selector.insert(runtime.node_selector.begin(), runtime.node_selector.end());
+  pod.tolerations.insert(pod.tolerations.end(), runtime.tolerations.begin(),
+                         runtime.tolerations.end());
+}
+
 /// Of each of its sets; none if there is nothing to look for.
-std::vector<std::string> runtime_classes_of(const model::Command& command) {
+std::vector<manifest::PodRuntime> runtimes_of(const model::Command& command) {
   if (command.objects.find("runtimeClassName") == std::string::npos) return {};
   json::error_code wrong;
   const json::value read = json::parse(command.objects, wrong);
   if (wrong) return {};
   const auto list = manifest::read_objects(read);
-  return list ? manifest::runtime_classes_of(*list) : std::vector<std::string>();
+  return list ? manifest::runtimes_of(*list) : std::vector<manifest::PodRuntime>();
 }
 
 }  // namespace
@@ -74,17 +82,17 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
   return job;
 }
 
-void add_overheads(const std::function<model::Overheads()>& known, Submission& job) {
-  const std::vector<std::string> classes = runtime_classes_of(job.command);
-  if (!known || classes.size() != job.spec.gang.sets.size()) return;
-  const model::Overheads overheads = known();
-  model::JobSpec counted = job.spec;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const auto found = overheads.find(classes[i]);
-    if (found != overheads.end()) add(counted.gang.sets[i].pod.requests, found->second);
+void add_runtime_classes(const std::function<model::RuntimeClasses()>& known, Submission& job) {
+  const std::vector<manifest::PodRuntime> named = runtimes_of(job.command);
+  if (!known || named.size() != job.spec.gang.sets.size()) return;
+  const model::RuntimeClasses classes = known();
+  model::JobSpec made = job.spec;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto found = classes.find(named[i].name);
+    if (found != classes.end()) put_into(made.gang.sets[i].pod, named[i], found->second);
   }
-  if (counted.id.empty()) counted.id = "new";                             // it gets its own later
-  if (model::validate(counted)) job.spec.gang = std::move(counted.gang);  // else absurd amounts
+  if (made.id.empty()) made.id = "new";                             // it gets its own later
+  if (model::validate(made)) job.spec.gang = std::move(made.gang);  // else amounts are absurd
 }
 
 std::vector<RawMap> split_listed(const std::string& text) {

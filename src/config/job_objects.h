@@ -11,7 +11,7 @@
 #include "config/job_file.h"
 #include "config/node.h"
 #include "model/job.h"
-#include "model/overheads.h"
+#include "model/runtime_class.h"
 
 namespace muster::config {
 
@@ -26,9 +26,9 @@ struct ListedJob {
 
 /// Errors name the object and its field.
 Result<ListedJob> read_listed(const std::vector<RawMap>& objects);
-/// Adds to a job's requests what the RuntimeClasses take that the pod templates of its objects
-/// name. `known` is asked only if there may be one.
-void add_overheads(const std::function<model::Overheads()>& known, Submission& job);
+/// Adds to a job's pods what an API server will, for the RuntimeClasses that the pod templates of
+/// its objects name. `known` is asked only if there may be one.
+void add_runtime_classes(const std::function<model::RuntimeClasses()>& known, Submission& job);
 /// The objects of a list, one each.
 std::vector<RawMap> split_listed(const std::string& json);
 

@@ -338,7 +338,7 @@ TEST(PodSets, RuntimeClassesAreFoundInTheTemplatesOfEveryKind) {
       yaml.replace(at, 3, pod);
     const auto list = read_objects(list_of(yaml));
     EXPECT_TRUE(list.ok()) << yaml << list.error().message;
-    return runtime_classes_of(*list);
+    return runtimes_of(*list);
   };
   for (const char* yaml : {
            "{apiVersion: v1, kind: Pod, metadata: {name: n},"
@@ -359,16 +359,16 @@ TEST(PodSets, RuntimeClassesAreFoundInTheTemplatesOfEveryKind) {
            "{template: {apiVersion: example.com/v1, kind: Widget, metadata: {name: n},"
            " spec: {t: POD}}, podSets: [{path: template.spec.t, replicas: 3}]}",
        })
-    EXPECT_THAT(classes(yaml), ElementsAre("kata")) << yaml;
+    EXPECT_THAT(classes(yaml), ElementsAre(PodRuntime{"kata", false})) << yaml;
   EXPECT_THAT(classes("{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {template:"
                       " {spec: {runtimeClassName: kata, overhead: {cpu: 1},"
                       " containers: [{name: a}]}}}}"),
-              ElementsAre(""))
+              ElementsAre(PodRuntime{"kata", true}))
       << "what the template says is counted already";
   EXPECT_THAT(
       classes("{template: {apiVersion: batch/v1, kind: Job, metadata: {name: n},"
               " spec: {template: POD}}, podResources: [{replicas: 1, requests: {cpu: 1}}]}"),
-      ElementsAre(""))
+      ElementsAre(PodRuntime{"kata", true}))
       << "who says what pods need has counted it";
 }
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "kube/json.h"
-#include "manifest/pod_use.h"
 
 namespace muster::manifest {
 
@@ -253,13 +252,15 @@ Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const Gpu
   return sets;
 }
 
-std::vector<std::string> runtime_classes_of(const ObjectList& list) {
-  std::vector<std::string> classes;
+std::vector<PodRuntime> runtimes_of(const ObjectList& list) {
+  std::vector<PodRuntime> runtimes;
   for (const PodTemplate& one : list.templates) {
-    const bool is_counted = !one.has_template || one.requests;
-    classes.push_back(is_counted ? "" : runtime_class_of(pod_of(list.objects[one.object], one)));
+    PodRuntime& runtime = runtimes.emplace_back();
+    if (!one.has_template) continue;
+    runtime = runtime_of(pod_of(list.objects[one.object], one));
+    runtime.has_overhead |= one.requests.has_value();
   }
-  return classes;
+  return runtimes;
 }
 
 std::vector<std::string> unweighed_wishes(const ObjectList& list) {

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "manifest/amounts.h"
 #include "manifest/pod_sets.h"
+#include "manifest/pod_use.h"
 #include "model/job.h"
 
 namespace muster::manifest {
@@ -20,9 +21,9 @@ Result<model::PodShape> pod_shape_of(const boost::json::value& pod, const GpuNam
 /// The gang that a list of objects is: a set a template.
 Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming);
 
-/// The RuntimeClass of each set's pods whose overhead is not counted yet; "" if there is none, or
-/// if it was said what such a pod needs, whatever is in it.
-std::vector<std::string> runtime_classes_of(const ObjectList& list);
+/// The RuntimeClass of each set's pods. Its overhead counts as said where it was said what such a
+/// pod needs, whatever is in it.
+std::vector<PodRuntime> runtimes_of(const ObjectList& list);
 
 /// Wishes of the pods that Muster does not weigh when it chooses nodes, one sentence each. The
 /// cluster's own scheduler still does.

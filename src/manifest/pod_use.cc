@@ -96,9 +96,9 @@ PodUse pod_use_of(const json::value& pod, const GpuNaming& naming) {
   return {std::move(amounts.resources), amounts.gpus};
 }
 
-std::string runtime_class_of(const json::value& pod) {
-  if (!map_at(pod, {"spec", "overhead"}).empty()) return "";
-  return std::string(text_at(pod, {"spec", "runtimeClassName"}));
+PodRuntime runtime_of(const json::value& pod) {
+  return {std::string(text_at(pod, {"spec", "runtimeClassName"})),
+          !map_at(pod, {"spec", "overhead"}).empty()};
 }
 
 std::vector<int> host_ports_of(const json::value& pod) {

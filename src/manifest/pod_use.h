@@ -25,9 +25,13 @@ Amounts pod_requests_of(const boost::json::value& pod);
 Amounts pod_limits_of(const boost::json::value& pod);
 PodUse pod_use_of(const boost::json::value& pod, const GpuNaming& naming);
 
-/// The RuntimeClass whose overhead comes on top: of a pod, or template, that names one and does not
-/// say its overhead itself. "": none.
-std::string runtime_class_of(const boost::json::value& pod);
+/// The RuntimeClass that a pod, or template, names; "": none.
+struct PodRuntime {
+  std::string name = {};
+  bool has_overhead = false;  // it is counted already: the pod says it
+  friend bool operator==(const PodRuntime&, const PodRuntime&) = default;
+};
+PodRuntime runtime_of(const boost::json::value& pod);
 
 /// Ports of the node that it takes.
 std::vector<int> host_ports_of(const boost::json::value& pod);

@@ -18,7 +18,7 @@
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
 // Thread contract: apply, expect and relist are called from the loop's thread; problem, identity,
-// about and overheads from any. None of these may block.
+// about and runtime_classes from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "model/event.h"
-#include "model/overheads.h"
+#include "model/runtime_class.h"
 
 namespace muster::ports {
 
@@ -86,8 +86,8 @@ class Cluster {
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
   virtual ClusterAbout about() const { return {}; }
-  /// Those that are known; clusters without RuntimeClasses have none.
-  virtual model::Overheads overheads() const { return {}; }
+  /// Those that are known; most kinds of clusters have none.
+  virtual model::RuntimeClasses runtime_classes() const { return {}; }
   /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
   /// after this.
   virtual void leave() {}

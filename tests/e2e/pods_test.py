@@ -192,8 +192,23 @@ class Unbound(WithPods):
         return [event for event in told if event["kind"] == kind]
 
 
+class Types(WithPods):
+    """What people call the GPUs of a node."""
+    more = "gpu_aliases: {Tesla: other, Tesla-V100: V100}\n"
+
+    def test_a_job_finds_its_gpus_by_their_short_name(self):
+        name = f"{self.namespace}-v100"
+        CLUSTER.add_node(name, {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "2"},
+                         {"nvidia.com/gpu.product": "Tesla-V100-SXM2-16GB"})
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{name}")
+        job = self.gang("true", gpu_types=["V100"])
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, {name})
+        self.assertEqual(self.server.api("GET", f"/nodes/real/{name}")[1]["gpu_type"], "V100")
+
+
 class RuntimeClasses(WithPods):
-    """What the API server adds to the pods of a class is counted before they are there."""
+    """What the API server adds to the pods of a class is planned with before they are there."""
 
     def job_of(self, name, runtime_class, cpu):
         return self.submit(objects=[{
@@ -205,16 +220,19 @@ class RuntimeClasses(WithPods):
 
     def test_a_gang_is_made_only_where_the_overhead_has_room_too(self):
         name = f"kata-{self.namespace}"
-        node = CLUSTER.get("/api/v1/nodes")[1]["items"][0]
+        node = CLUSTER.get("/api/v1/nodes/node-7")[1]
         cores = int(node["status"]["allocatable"]["cpu"])
         path = "/apis/node.k8s.io/v1/runtimeclasses"
         self.create(path, "RuntimeClass", name, "node.k8s.io/v1", handler="kata",
-                    overhead={"podFixed": {"cpu": "2", "memory": "64Mi"}})
+                    overhead={"podFixed": {"cpu": "2", "memory": "64Mi"}},
+                    scheduling={"nodeSelector": {"kubernetes.io/hostname": "node-7"}})
         self.addCleanup(CLUSTER.request, "DELETE", f"{path}/{name}")
         time.sleep(1)  # it is watched, and has no status that tells
         fits = self.job_of("fits", name, "1")
         self.wait_state(fits, "Running")
         self.assertEqual([pod["spec"]["overhead"]["cpu"] for pod in self.pods()], ["2"])
+        self.assertEqual([pod["node"] for pod in self.server.job(fits)["placement"]["pods"]],
+                         ["node-7"], "where the class wants it")
         self.assertEqual(self.server.api("GET", "/queues/default")[1]["use"]["cpu"], "3")
         wide = self.job_of("wide", name, str(cores - 1))
         self.wait("it is known why it waits",

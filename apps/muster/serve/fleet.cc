@@ -166,18 +166,10 @@ Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
   return it->second.commands->run(command, std::move(callbacks));
 }
 
-model::Overheads Fleet::overheads() const {
-  model::Overheads all;
+model::RuntimeClasses Fleet::runtime_classes() const {
+  model::RuntimeClasses all;
   const std::lock_guard lock(asked_mutex_);
-  for (const auto& [name, asked] : asked_) {
-    for (const auto& [runtime_class, overhead] : asked.cluster->overheads()) {
-      model::Resources& most = all[runtime_class];
-      most.cpu = std::max(most.cpu, overhead.cpu);
-      most.memory = std::max(most.memory, overhead.memory);
-      for (const auto& [resource, amount] : overhead.extended)
-        most.extended[resource] = std::max(most.extended[resource], amount);
-    }
-  }
+  for (const auto& [name, asked] : asked_) model::add(all, asked.cluster->runtime_classes());
   return all;
 }
 

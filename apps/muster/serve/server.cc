@@ -304,7 +304,7 @@ void Server::make_api() {
                                   [this](std::vector<api::AcceptedCommand> commands) {
                                     payloads_->keep(std::move(commands));
                                   },
-                              .overheads = [this] { return fleet_->overheads(); }});
+                              .runtime_classes = [this] { return fleet_->runtime_classes(); }});
   const auto identify = [this](const net::Request& request) { return this->identify(request); };
   backend_ = std::make_unique<api::Backend>(
       api::Backend{*store_, *logs_, *notes_, *runner_, work(), *submitter_, *events_, *follower_,

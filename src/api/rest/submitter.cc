@@ -213,7 +213,8 @@ void Submitter::stop() {
 }
 
 void Submitter::submit(Submit submit, std::function<void(SubmitOutcome)> done) {
-  for (config::Submission& job : submit.jobs) config::add_overheads(options_.overheads, job);
+  for (config::Submission& job : submit.jobs)
+    config::add_runtime_classes(options_.runtime_classes, job);
   const Error busy{Fault::Unavailable, "too many submits wait: try again later"};
   const std::size_t jobs = submit.jobs.size();
   std::vector<Waiting> alone;

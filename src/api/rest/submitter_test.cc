@@ -30,8 +30,8 @@ struct SubmitterTest : testing::Test {
     options.accepted = [this](std::vector<AcceptedCommand> commands) {
       for (AcceptedCommand& command : commands) accepted.push_back(std::move(command));
     };
-    options.overheads = [] {
-      return model::Overheads{{"kata", {.cpu = {250}, .memory = {}, .extended = {}}}};
+    options.runtime_classes = [] {
+      return model::RuntimeClasses{{"kata", {{{250}, {}, {}}, {{"kata", "yes"}}, {}}}};
     };
     submitter.emplace(store, requests, [] { return Time{5}; }, options);
   }
@@ -271,7 +271,7 @@ TEST_F(SubmitterTest, WhatARefusedJobRunsIsNotSaid) {
   EXPECT_TRUE(accepted.empty()) << "one with a given id may have been there before";
 }
 
-TEST_F(SubmitterTest, WhatRuntimeClassesTakeIsCountedFromTheStart) {
+TEST_F(SubmitterTest, WhatRuntimeClassesPutIntoPodsIsPlannedFromTheStart) {
   Submit what = submit("");
   config::Submission& job = what.jobs[0];
   job.command.argv.clear();
@@ -285,6 +285,7 @@ TEST_F(SubmitterTest, WhatRuntimeClassesTakeIsCountedFromTheStart) {
   const sched::JobSlot slot = world.find_job(outcomes[0].result->ids[0]);
   const model::Gang& gang = world.shapes[world.job(slot).shape].gang;
   EXPECT_EQ(gang.sets[0].pod.requests.cpu.v, 1250);
+  EXPECT_EQ(gang.sets[0].pod.node_selector, (model::Labels{{"kata", "yes"}}));
 }
 
 TEST_F(SubmitterTest, ASubmitThatComesAloneIsWithTheLoopWhenTheCallReturns) {

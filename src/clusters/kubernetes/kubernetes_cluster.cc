@@ -200,6 +200,11 @@ std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) 
   return pods;
 }
 
+/// Of a cluster that is told as one node pods select nothing.
+model::RuntimeClasses KubernetesCluster::runtime_classes() const {
+  return options_.is_aggregate ? model::RuntimeClasses() : runtime_classes_->all();
+}
+
 void KubernetesCluster::leave() {
   if (!sight_->problem().empty()) return;
   std::future<void> is_cleared;

@@ -103,7 +103,7 @@ class KubernetesCluster : public ports::Cluster,
   std::string problem() const override { return sight_->problem(); }
   std::string identity() const override { return acquaintance_.identity(); }
   ports::ClusterAbout about() const override { return acquaintance_.about(); }
-  model::Overheads overheads() const override { return runtime_classes_->overheads(); }
+  model::RuntimeClasses runtime_classes() const override;
   void leave() override;
   void remove_kept(const std::string& ns, const std::string& job,
                    std::function<void(bool is_gone)> done) override {

@@ -67,7 +67,7 @@ const std::vector<Rule>& rules() {
       helpful(rule(all, What::All, "namespaces", {"get"}),
               "tells whether this cluster is joined already under another name", "kube-system"),
       helpful(rule(all, What::All, "runtimeclasses.node.k8s.io", {"list", "watch"}),
-              "what their pods take beside their containers is counted"),
+              "what they put into pods is planned with"),
       rule(ns, What::All, "jobs.batch", {"create", "list", "watch", "deletecollection"}),
       rule(ns, What::All, "pods", {"list", "watch", "deletecollection"}),
       helpful(rule(ns, What::All, "pods", {"delete"}), "to force away those of lost nodes"),

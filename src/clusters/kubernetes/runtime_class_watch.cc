@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kube/informer.h"
-#include "manifest/pod_use.h"
+#include "manifest/pod_shape.h"
 
 namespace muster::clusters {
 
@@ -12,13 +12,26 @@ namespace {
 
 namespace json = boost::json;
 
-struct RuntimeClass {
+struct SeenClass {
   std::string name;
   json::object overhead;
+  model::RuntimeClass planned;
 };
 
-RuntimeClass read_class(const json::value& object) {
-  return {std::string(kube::name_of(object)), kube::map_at(object, {"overhead", "podFixed"})};
+SeenClass seen_class(const json::value& object, const manifest::GpuNaming& gpus) {
+  SeenClass seen{
+      std::string(kube::name_of(object)), kube::map_at(object, {"overhead", "podFixed"}), {}};
+  json::value pod = json::object();  // of which all that the class says is the whole
+  kube::set_at(pod, {"spec", "overhead"}, seen.overhead);
+  for (const std::string_view key : {"nodeSelector", "tolerations"}) {
+    if (const json::value* said = kube::find(object, {"scheduling", key}))
+      kube::set_at(pod, {"spec", key}, *said);
+  }
+  auto shape = manifest::pod_shape_of(pod, gpus);
+  if (!shape) return seen;
+  seen.planned = {std::move(shape->requests), std::move(shape->node_selector),
+                  std::move(shape->tolerations)};
+  return seen;
 }
 
 kube::ReflectorOptions options() {
@@ -32,10 +45,11 @@ kube::ReflectorOptions options() {
 
 struct RuntimeClassWatch::Core {
   Core(kube::Client& client, manifest::GpuNaming naming)
-      : gpus(std::move(naming)), classes(client, options(), read_class) {}
+      : classes(client, options(), [gpus = std::move(naming)](const json::value& object) {
+          return seen_class(object, gpus);
+        }) {}
 
-  const manifest::GpuNaming gpus;
-  kube::Informer<RuntimeClass> classes;
+  kube::Informer<SeenClass> classes;
 };
 
 RuntimeClassWatch::RuntimeClassWatch(kube::Client& client, manifest::GpuNaming gpus)
@@ -43,18 +57,16 @@ RuntimeClassWatch::RuntimeClassWatch(kube::Client& client, manifest::GpuNaming g
 
 RuntimeClassWatch::~RuntimeClassWatch() { core_->classes.stop(); }
 
-model::Overheads RuntimeClassWatch::overheads() const {
-  model::Overheads all;
-  for (const auto& one : core_->classes.store().all()) {
-    if (one->overhead.empty()) continue;
-    all[one->name] = manifest::split(manifest::amounts_of(one->overhead), core_->gpus).resources;
-  }
+model::RuntimeClasses RuntimeClassWatch::all() const {
+  model::RuntimeClasses all;
+  for (const auto& one : core_->classes.store().all()) all[one->name] = one->planned;
   return all;
 }
 
 json::object RuntimeClassWatch::overhead_of(const json::value& pod) const {
-  const std::string name = manifest::runtime_class_of(pod);
-  const auto found = name.empty() ? nullptr : core_->classes.store().get(name);
+  const manifest::PodRuntime runtime = manifest::runtime_of(pod);
+  if (runtime.name.empty() || runtime.has_overhead) return {};
+  const auto found = core_->classes.store().get(runtime.name);
   return found == nullptr ? json::object() : found->overhead;
 }
 

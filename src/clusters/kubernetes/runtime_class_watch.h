@@ -1,6 +1,6 @@
-// RuntimeClasses of a cluster, kept up to date, for what their pods take beside their containers:
-// the API server puts that overhead into every pod of a class, and into no template. Whoever may
-// not read them goes without: then it is seen when the pods are there.
+// RuntimeClasses of a cluster, kept up to date, for what the API server puts into their pods and
+// into no template: overhead, a node selector, tolerations. Whoever may not read them goes without:
+// then it is seen when the pods are there.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -9,7 +9,7 @@
 
 #include "kube/client.h"
 #include "manifest/amounts.h"
-#include "model/overheads.h"
+#include "model/runtime_class.h"
 
 namespace muster::clusters {
 
@@ -19,9 +19,9 @@ class RuntimeClassWatch {
   RuntimeClassWatch(kube::Client& client, manifest::GpuNaming gpus);
   ~RuntimeClassWatch();
 
-  /// Of the classes that have one, as far as they are known. Any thread, as the next.
-  model::Overheads overheads() const;
-  /// What the API server will put into this pod, or a template's: empty if it says it itself.
+  /// As far as they are known. Any thread, as the next.
+  model::RuntimeClasses all() const;
+  /// The overhead that this pod, or a template's, will get: empty if it says it itself.
   boost::json::object overhead_of(const boost::json::value& pod) const;
 
  private:
