@@ -199,9 +199,11 @@ class Types(WithPods):
     def test_a_job_finds_its_gpus_by_their_short_name(self):
         name = f"{self.namespace}-v100"
         amounts = {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "2"}
-        CLUSTER.add_node(name, amounts, {"nvidia.com/gpu.product": "Tesla-V100-SXM2-16GB"})
+        CLUSTER.add_node(name, amounts, {"nvidia.com/gpu.product": "Tesla-V100-SXM2-16GB"},
+                         [{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
         self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{name}")
-        job = self.gang("true", gpu_type="V100")
+        job = self.gang("true", gpu_type="V100",
+                        tolerations=[{"key": "own", "value": self.namespace}])
         self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
         self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, {name})
         self.assertEqual(self.server.api("GET", f"/nodes/real/{name}")[1]["gpu_type"], "V100")

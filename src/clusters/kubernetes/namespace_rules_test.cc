@@ -108,7 +108,7 @@ TEST(NamespaceRules, TheOverheadOfARuntimeClassCountsInQuotasAndNotInLimitRanges
   };
   const NamespaceRules quota = with_quota("{hard: {requests.cpu: 2500m}}");
   EXPECT_EQ(words(quota, "requests: {cpu: 750m}"), "");
-  EXPECT_THAT(words(quota, "requests: {cpu: 1}"), HasSubstr("3 requests.cpu wanted"));
+  EXPECT_THAT(words(quota, "requests: {cpu: 1}"), HasSubstr("the job wants 3"));
   EXPECT_EQ(words(with_range("{type: Pod, max: {cpu: 1}}"), "limits: {cpu: 1}"), "");
   EXPECT_THAT(words(with_quota("{hard: {pods: 0}, scopes: [BestEffort]}"), ""),
               HasSubstr("allows 0 pods"));
