@@ -26,6 +26,7 @@ Table cluster_table(const Session& session, const json::array& clusters) {
                                  {"JOBS", true},
                                  {"GPUS IDLE", false, true}};
   if (session.is_wide()) {
+    columns.push_back({"VERSION"});
     columns.push_back({"LABELS"});
     columns.push_back({"REASON"});
   }
@@ -40,6 +41,7 @@ Table cluster_table(const Session& session, const json::array& clusters) {
                              text(cluster, "jobs"),
                              gpus_text(cluster)};
     if (session.is_wide()) {
+      row.emplace_back(text(cluster, "version"));
       row.emplace_back(labels(members(cluster, "labels")));
       row.emplace_back(one_line(text(cluster, "reason")));
     }
@@ -71,6 +73,8 @@ void print_cluster(Session& session, const json::value& cluster) {
   sheet.add("health", Cell(health, paint_of_health(health)));
   sheet.add("since", session.when(cluster, "health_since_ms"));
   sheet.add("reason", text(cluster, "reason"));
+  sheet.add("version", text(cluster, "version"));
+  sheet.add("user", text(cluster, "user"));
   if (truth(cluster, "leaving")) sheet.add("leaving", std::string("when its last job has ended"));
   sheet.add("nodes", text(cluster, "nodes"));
   sheet.add("usable", text(cluster, "nodes_usable"));

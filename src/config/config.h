@@ -253,6 +253,8 @@ struct Config {
   std::vector<ClusterSource> cluster_sources;
   /// Programs that kubeconfigs from elsewhere than this machine's files may run.
   std::vector<std::string> exec_plugins;
+  /// What people call a type of GPU, by what the labels of nodes begin with.
+  std::map<std::string, std::string> gpu_aliases;
   std::vector<Pool> pools;
   std::vector<FleetPool> fleet_pools;
   std::vector<Queue> queues;

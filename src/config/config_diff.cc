@@ -121,6 +121,7 @@ class Differ {
       top.listen = config.listen;
       top.tls = config.tls;
       top.store = without_secrets(config).store;
+      top.gpu_aliases = config.gpu_aliases;
       top.appwrappers = config.appwrappers;
       return top;
     };

@@ -228,6 +228,11 @@ struct Fields<Config> {
     v.field("cluster_sources", &Config::cluster_sources, "where further clusters are found");
     v.field("exec_plugins", &Config::exec_plugins,
             "programs that kubeconfigs from the API and from Secrets may run on this machine");
+    v.field(
+        "gpu_aliases", &Config::gpu_aliases,
+        "short names for the GPU types of Kubernetes nodes, by what their labels begin with, as "
+        "{NVIDIA-A100: A100}",
+        optional_name());
     v.field("pools", &Config::pools, "named slices of clusters");
     v.field("fleet_pools", &Config::fleet_pools, "named lists of pools");
     v.field("queues", &Config::queues, "the quota tree");

@@ -124,9 +124,8 @@ TEST(Config, WrongValuesAreNamedWithPlaceAndPath) {
        {"f:1:20: queues[0]: unknown key 'wieght'; did you mean 'weight'?"}},
       {"blah: 1\n",
        {"f:1:1: unknown key 'blah'; the keys here are data_dir, listen, tls, store, clusters, "
-        "cluster_sources, exec_plugins, pools, fleet_pools, queues, trees, appwrappers, "
-        "scheduling, "
-        "retention, limits, log, defaults"}},
+        "cluster_sources, exec_plugins, gpu_aliases, pools, fleet_pools, queues, trees, "
+        "appwrappers, scheduling, retention, limits, log, defaults"}},
       {"queues:\n- weight: 1\n", {"f:2:3: queues[0]: 'name' is missing"}},
       {"queues:\n- name: a\n  weight: heavy\n",
        {"f:3:11: queues[0].weight: not a whole number: 'heavy'"}},
@@ -209,6 +208,14 @@ TEST(Config, AnAliasStandsForWhatItNames) {
       check("queues:\n- {name: a, guaranteed: &g {gpu: 4}}\n- {name: b, guaranteed: *g}\n");
   ASSERT_TRUE(checked.problems.empty());
   EXPECT_EQ(checked.config.queues[1].guaranteed.of.at("gpu"), 4000);
+}
+
+TEST(Config, TypesOfGpusHaveShortNames) {
+  const Checked checked = check("gpu_aliases: {NVIDIA-A100: A100, Tesla-T4: T4}\n");
+  ASSERT_TRUE(checked.problems.empty());
+  EXPECT_EQ(checked.config.gpu_aliases.at("NVIDIA-A100"), "A100");
+  expect_all(
+      {{"gpu_aliases: [A100]", {"f:1:14: gpu_aliases: is a list, not a map of keys and values"}}});
 }
 
 TEST(Config, WhatPodsHaveByDefaultIsCheckedAsInAJob) {

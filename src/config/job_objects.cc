@@ -19,6 +19,30 @@ namespace json = boost::json;
 constexpr std::string_view queue_label = "muster.dev/queue";
 constexpr std::string_view priority_label = "muster.dev/priority";
 
+void add(model::Resources& requests, const model::Resources& overhead) {
+  requests.cpu = requests.cpu + overhead.cpu;
+  requests.memory = requests.memory + overhead.memory;
+  for (const auto& [name, amount] : overhead.extended) requests.extended[name] += amount;
+}
+
+void put_into(model::PodShape& pod, const manifest::PodRuntime& named,
+              const model::RuntimeClass& runtime) {
+  if (!named.has_overhead) add(pod.requests, runtime.overhead);
+  pod.node_selector.insert(runtime.node_selector.begin(), runtime.node_selector.end());
+  pod.tolerations.insert(pod.tolerations.end(), runtime.tolerations.begin(),
+                         runtime.tolerations.end());
+}
+
+/// Of each of its sets; none if there is nothing to look for.
+std::vector<manifest::PodRuntime> runtimes_of(const model::Command& command) {
+  if (command.objects.find("runtimeClassName") == std::string::npos) return {};
+  json::error_code wrong;
+  const json::value read = json::parse(command.objects, wrong);
+  if (wrong) return {};
+  const auto list = manifest::read_objects(read);
+  return list ? manifest::runtimes_of(*list) : std::vector<manifest::PodRuntime>();
+}
+
 }  // namespace
 
 Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
@@ -56,6 +80,19 @@ Result<ListedJob> read_listed(const std::vector<RawMap>& objects) {
     job.priority = static_cast<int>(*number);
   }
   return job;
+}
+
+void add_runtime_classes(const std::function<model::RuntimeClasses()>& known, Submission& job) {
+  const std::vector<manifest::PodRuntime> named = runtimes_of(job.command);
+  if (!known || named.size() != job.spec.gang.sets.size()) return;
+  const model::RuntimeClasses classes = known();
+  model::JobSpec made = job.spec;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto found = classes.find(named[i].name);
+    if (found != classes.end()) put_into(made.gang.sets[i].pod, named[i], found->second);
+  }
+  if (made.id.empty()) made.id = "new";                             // it gets its own later
+  if (model::validate(made)) job.spec.gang = std::move(made.gang);  // else amounts are absurd
 }
 
 std::vector<RawMap> split_listed(const std::string& text) {

@@ -261,7 +261,8 @@ std::vector<ports::Expected> Loop::expected(const std::string& cluster) const {
     attempts.push_back({{job.id, job.attempt},
                         job.state == model::JobState::Running,
                         false,
-                        sched::places_of(world_, *job.active)});
+                        sched::places_of(world_, *job.active),
+                        counted_of(world_, job)});
   }
   for (const sched::Orphan& orphan : world_.orphans()) {
     if (orphan.active.cluster == id)

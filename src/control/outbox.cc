@@ -87,6 +87,13 @@ void Outbox::wake(const std::string& cluster, Time now) {
   }
 }
 
+std::vector<model::Resources> counted_of(const sched::World& world, const sched::Job& job) {
+  std::vector<model::Resources> counted;
+  for (const model::PodSet& set : world.shapes[job.shape].gang.sets)
+    counted.push_back(set.pod.requests);
+  return counted;
+}
+
 std::vector<ports::Action> Outbox::take_due(const sched::World& world, Time now) {
   std::vector<ports::Action> actions;
   while (!due_.empty() && due_.begin()->first <= now) {
@@ -104,6 +111,7 @@ std::vector<ports::Action> Outbox::take_due(const sched::World& world, Time now)
     if (entry.verb == Verb::Create) {
       const sched::Job& job = world.job(world.find_job(attempt.job));
       action.pods = sched::places_of(world, *job.active);
+      action.counted = counted_of(world, job);
       action.requeues = job.requeues;
     }
     actions.push_back(std::move(action));

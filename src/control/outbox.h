@@ -20,6 +20,9 @@
 
 namespace muster::control {
 
+/// What is counted for a pod of each set of its gang.
+std::vector<model::Resources> counted_of(const sched::World& world, const sched::Job& job);
+
 /// How long to wait for an outcome before saying the same again.
 struct Retry {
   Duration first = seconds(5);

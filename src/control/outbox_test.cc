@@ -86,6 +86,7 @@ TEST_F(OutboxTest, ACreateCarriesTheWholePlacement) {
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].cluster, "c1");
   EXPECT_EQ(actions[0].pods, (std::vector<model::PodPlace>{{0, "n1", "", 0, 0}}));
+  EXPECT_EQ(actions[0].counted, (std::vector<model::Resources>{{{1000}, {}, {}}}));
   EXPECT_EQ(actions[0].requeues, 0u);
 }
 

@@ -120,8 +120,8 @@ class Reader {
       const Fields entry(&item, fmt::format("{}: {}[{}]", path_, list, index++));
       std::string name = entry.text("name");
       if (name.empty()) entry.fail("name", "is missing");
-      // kubectl takes the first of several equal names, silently.
-      if (!names.insert(name).second) continue;
+      // As kubectl: which of them is meant nobody knows.
+      if (!names.insert(name).second) entry.fail("name", fmt::format("'{}' is there twice", name));
       const Fields named(entry.find(inner), fmt::format("{}: {}[{}]", path_, list, name));
       take(std::move(name), named);
     }

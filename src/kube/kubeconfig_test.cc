@@ -125,6 +125,16 @@ TEST(Kubeconfig, OfSeveralFilesTheFirstWinsEntryByEntry) {
   EXPECT_EQ(access->cluster.ca.file, "/b/pki/ca.crt");
 }
 
+TEST(Kubeconfig, AFileWithANameTwiceIsRefusedAsByKubectl) {
+  EXPECT_EQ(refusal("clusters: [{name: k, cluster: {server: 'https://a'}},"
+                    " {name: k, cluster: {server: 'https://b'}}]"),
+            "f: clusters[1].name: 'k' is there twice");
+  EXPECT_EQ(refusal("contexts: [{name: c, context: {cluster: k}}, {name: c}]"),
+            "f: contexts[1].name: 'c' is there twice");
+  EXPECT_EQ(refusal("users: [{name: u, user: {}}, {name: v}, {name: u, user: {token: t}}]"),
+            "f: users[2].name: 'u' is there twice");
+}
+
 TEST(Kubeconfig, TheVariableListsFilesAndTheHomeFolderIsTheDefault) {
   EXPECT_THAT(kubeconfig_paths("/a::/b:/a", "/h"), ElementsAre("/a", "/b"));
   EXPECT_THAT(kubeconfig_paths("", "/h"), ElementsAre("/h/.kube/config"));

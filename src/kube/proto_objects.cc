@@ -63,12 +63,16 @@ constexpr ProtoField resources_fields[] = {value(1, "limits", Kind::QuantityMap)
 constexpr ProtoMessage resources{resources_fields};
 
 constexpr ProtoField container_fields[] = {text(1, "name"), list(7, "env", variable),
-                                           one(8, "resources", resources)};
+                                           one(8, "resources", resources),
+                                           text(24, "restartPolicy")};
 constexpr ProtoMessage container{container_fields};
 
 constexpr ProtoField pod_spec_fields[] = {list(2, "containers", container),
-                                          text(3, "restartPolicy"), text(10, "nodeName"),
-                                          list(20, "initContainers", container)};
+                                          text(3, "restartPolicy"),
+                                          text(10, "nodeName"),
+                                          list(20, "initContainers", container),
+                                          value(32, "overhead", Kind::QuantityMap),
+                                          one(40, "resources", resources)};
 constexpr ProtoMessage pod_spec{pod_spec_fields};
 
 constexpr ProtoField waiting_fields[] = {text(1, "reason"), text(2, "message")};
@@ -85,8 +89,9 @@ constexpr ProtoField state_fields[] = {one(1, "waiting", waiting), one(2, "runni
                                        one(3, "terminated", terminated)};
 constexpr ProtoMessage state{state_fields};
 
-constexpr ProtoField container_status_fields[] = {text(1, "name"), one(2, "state", state),
-                                                  one(3, "lastState", state)};
+constexpr ProtoField container_status_fields[] = {
+    text(1, "name"), one(2, "state", state), one(3, "lastState", state),
+    value(10, "allocatedResources", Kind::QuantityMap), one(11, "resources", resources)};
 constexpr ProtoMessage container_status{container_status_fields};
 
 constexpr ProtoField pod_status_fields[] = {text(1, "phase"),

@@ -70,6 +70,9 @@ Resource leases() { return make("coordination.k8s.io", "v1", "leases", "Lease", 
 Resource priority_classes() {
   return make("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false);
 }
+Resource runtime_classes() {
+  return make("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false);
+}
 Resource custom_resource_definitions() {
   return make("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition",
               false);

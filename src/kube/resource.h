@@ -58,6 +58,7 @@ Resource limit_ranges();
 Resource jobs();
 Resource leases();
 Resource priority_classes();
+Resource runtime_classes();
 Resource custom_resource_definitions();
 }  // namespace resources
 

@@ -331,6 +331,47 @@ TEST(PodSets, TheAutoscalerIsThereAlsoOfARayJobAndWherePathsAreGiven) {
       << "who says what pods need has counted it";
 }
 
+TEST(PodSets, RuntimeClassesAreFoundInTheTemplatesOfEveryKind) {
+  const std::string pod = "{spec: {runtimeClassName: kata, containers: [{name: a}]}}";
+  const auto classes = [&](std::string yaml) {
+    for (std::size_t at = yaml.find("POD"); at != std::string::npos; at = yaml.find("POD"))
+      yaml.replace(at, 3, pod);
+    const auto list = read_objects(list_of(yaml));
+    EXPECT_TRUE(list.ok()) << yaml << list.error().message;
+    return runtimes_of(*list);
+  };
+  for (const char* yaml : {
+           "{apiVersion: v1, kind: Pod, metadata: {name: n},"
+           " spec: {runtimeClassName: kata, containers: [{name: a}]}}",
+           "{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {template: POD}}",
+           "{apiVersion: apps/v1, kind: Deployment, metadata: {name: n}, spec: {template: POD}}",
+           "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: n}, spec: {template: POD}}",
+           "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: n},"
+           " spec: {replicatedJobs: [{name: w, replicas: 2, template: {spec: {template: POD}}}]}}",
+           "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: n},"
+           " spec: {headGroupSpec: {template: POD}}}",
+           "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: n},"
+           " spec: {rayClusterSpec: {headGroupSpec: {template: POD}}}}",
+           "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: n},"
+           " spec: {pytorchReplicaSpecs: {Worker: {replicas: 2, template: POD}}}}",
+           "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: n},"
+           " spec: {leaderWorkerTemplate: {size: 2, workerTemplate: POD}}}",
+           "{template: {apiVersion: example.com/v1, kind: Widget, metadata: {name: n},"
+           " spec: {t: POD}}, podSets: [{path: template.spec.t, replicas: 3}]}",
+       })
+    EXPECT_THAT(classes(yaml), ElementsAre(PodRuntime{"kata", false})) << yaml;
+  EXPECT_THAT(classes("{apiVersion: batch/v1, kind: Job, metadata: {name: n}, spec: {template:"
+                      " {spec: {runtimeClassName: kata, overhead: {cpu: 1},"
+                      " containers: [{name: a}]}}}}"),
+              ElementsAre(PodRuntime{"kata", true}))
+      << "what the template says is counted already";
+  EXPECT_THAT(
+      classes("{template: {apiVersion: batch/v1, kind: Job, metadata: {name: n},"
+              " spec: {template: POD}}, podResources: [{replicas: 1, requests: {cpu: 1}}]}"),
+      ElementsAre(PodRuntime{"kata", true}))
+      << "who says what pods need has counted it";
+}
+
 TEST(PodSets, PathsReadBackAndWrongOnesAreRefused) {
   for (const char* text : {"template", "template.spec", "template.a[0][12].b", "template.a.b[3]"}) {
     const auto path = parse_path(text);

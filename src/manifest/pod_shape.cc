@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "kube/json.h"
-#include "manifest/pod_use.h"
 
 namespace muster::manifest {
 
@@ -251,6 +250,17 @@ Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const Gpu
     set.pod = std::move(*shape);
   }
   return sets;
+}
+
+std::vector<PodRuntime> runtimes_of(const ObjectList& list) {
+  std::vector<PodRuntime> runtimes;
+  for (const PodTemplate& one : list.templates) {
+    PodRuntime& runtime = runtimes.emplace_back();
+    if (!one.has_template) continue;
+    runtime = runtime_of(pod_of(list.objects[one.object], one));
+    runtime.has_overhead |= one.requests.has_value();
+  }
+  return runtimes;
 }
 
 std::vector<std::string> unweighed_wishes(const ObjectList& list) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "manifest/amounts.h"
 #include "manifest/pod_sets.h"
+#include "manifest/pod_use.h"
 #include "model/job.h"
 
 namespace muster::manifest {
@@ -18,6 +20,10 @@ Result<model::PodShape> pod_shape_of(const boost::json::value& pod, const GpuNam
 
 /// The gang that a list of objects is: a set a template.
 Result<std::vector<model::PodSet>> pod_sets_of(const ObjectList& list, const GpuNaming& naming);
+
+/// The RuntimeClass of each set's pods. Its overhead counts as said where it was said what such a
+/// pod needs, whatever is in it.
+std::vector<PodRuntime> runtimes_of(const ObjectList& list);
 
 /// Wishes of the pods that Muster does not weigh when it chooses nodes, one sentence each. The
 /// cluster's own scheduler still does.

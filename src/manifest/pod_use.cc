@@ -96,6 +96,11 @@ PodUse pod_use_of(const json::value& pod, const GpuNaming& naming) {
   return {std::move(amounts.resources), amounts.gpus};
 }
 
+PodRuntime runtime_of(const json::value& pod) {
+  return {std::string(text_at(pod, {"spec", "runtimeClassName"})),
+          !map_at(pod, {"spec", "overhead"}).empty()};
+}
+
 std::vector<int> host_ports_of(const json::value& pod) {
   std::vector<int> ports;
   const bool is_on_host = flag_at(pod, {"spec", "hostNetwork"});

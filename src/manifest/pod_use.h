@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
 #include <vector>
 
 #include "manifest/amounts.h"
@@ -23,6 +24,14 @@ Amounts pod_requests_of(const boost::json::value& pod);
 /// The same of limits, as quotas count them: resources without a limit are left out.
 Amounts pod_limits_of(const boost::json::value& pod);
 PodUse pod_use_of(const boost::json::value& pod, const GpuNaming& naming);
+
+/// The RuntimeClass that a pod, or template, names; "": none.
+struct PodRuntime {
+  std::string name = {};
+  bool has_overhead = false;  // it is counted already: the pod says it
+  friend bool operator==(const PodRuntime&, const PodRuntime&) = default;
+};
+PodRuntime runtime_of(const boost::json::value& pod);
 
 /// Ports of the node that it takes.
 std::vector<int> host_ports_of(const boost::json::value& pod);

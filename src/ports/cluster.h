@@ -17,8 +17,8 @@
 //   of them if they are bound together.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: apply, expect and relist are called from the loop's thread; problem and identity
-// from any. None of these may block.
+// Thread contract: apply, expect and relist are called from the loop's thread; problem, identity,
+// about and runtime_classes from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "model/event.h"
+#include "model/runtime_class.h"
 
 namespace muster::ports {
 
@@ -45,6 +46,15 @@ struct Action {
   std::string cluster;
   std::vector<model::PodPlace> pods;  // of a create: the whole gang
   std::uint32_t requeues = 0;  // of a create: the newest that a StartFailed of the job has said
+  /// Of a create: what the books count for a pod of each set.
+  std::vector<model::Resources> counted = {};
+};
+
+/// What people want to know of a cluster; "" what it does not say.
+struct ClusterAbout {
+  std::string version = {};  // "v1.34.4"
+  std::string user = {};     // as whom we are known there
+  friend bool operator==(const ClusterAbout&, const ClusterAbout&) = default;
 };
 
 /// What the loop believes about an attempt when it asks for a relist.
@@ -54,7 +64,8 @@ struct Expected {
   /// It was left behind when the cluster was lost and another attempt took its place: removed,
   /// before anything new is made.
   bool is_orphan = false;
-  std::vector<model::PodPlace> pods = {};  // where it is in the books; none of an orphan
+  std::vector<model::PodPlace> pods = {};      // where it is in the books; none of an orphan
+  std::vector<model::Resources> counted = {};  // and what they count, as of a create
 };
 
 class Cluster {
@@ -74,6 +85,9 @@ class Cluster {
   /// What tells it from every other cluster, whatever both are called here; "" while that is not
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }
+  virtual ClusterAbout about() const { return {}; }
+  /// Those that are known; most kinds of clusters have none.
+  virtual model::RuntimeClasses runtime_classes() const { return {}; }
   /// It is not ours any more: removes what attempts shared. May wait; nothing else is asked of it
   /// after this.
   virtual void leave() {}

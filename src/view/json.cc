@@ -365,7 +365,12 @@ json::object cluster_object(const World& world, ClusterId id, const ClusterNotes
   const auto found = notes.find(cluster.spec.name);
   const ClusterNote note = found == notes.end() ? ClusterNote{} : found->second;
   if (!note.type.empty()) out["type"] = note.type;
-  out["reason"] = note.problem.empty() ? json::value(nullptr) : json::value(note.problem);
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+  };
+  out["reason"] = text_or_null(note.problem);
+  out["version"] = text_or_null(note.version);
+  out["user"] = text_or_null(note.user);
   out["leaving"] = note.is_leaving;
   return out;
 }

@@ -64,6 +64,8 @@ std::string queue_usage_json(const sched::World& world, sched::QueueId queue,
 struct ClusterNote {
   std::string type = {};     // "local"
   std::string problem = {};  // why it cannot be reached; "" while it can
+  std::string version = {};  // of its Kubernetes, "v1.34.4"; "": not known
+  std::string user = {};     // as whom the server is known there; "": not known
   bool is_leaving = false;
 };
 using ClusterNotes = std::map<std::string, ClusterNote, std::less<>>;

@@ -149,6 +149,16 @@ TEST_F(Json, AClusterSaysWhatPeopleAllowIt) {
           .as_object();
   EXPECT_EQ(a.at("admission"), "draining");
   EXPECT_EQ(a.at("type"), "local");
+  EXPECT_TRUE(a.at("version").is_null());
+  EXPECT_TRUE(a.at("user").is_null());
+}
+
+TEST_F(Json, AClusterSaysWhichKubernetesItIsAndAsWhomTheServerIsThere) {
+  const ClusterNotes notes = {{"a", {.type = "kubernetes", .version = "v1.34.4", .user = "jane"}}};
+  const json::object a =
+      json::parse(cluster_json(world, world.fleet.find_cluster("a"), notes)).as_object();
+  EXPECT_EQ(a.at("version"), "v1.34.4");
+  EXPECT_EQ(a.at("user"), "jane");
 }
 
 TEST_F(Json, Decisions) {

@@ -293,11 +293,12 @@ class ControlPlane:
         for index in range(count):
             self.add_node(f"{prefix}-{index}", amounts, labels)
 
-    def add_node(self, name, amounts, labels=None):
+    def add_node(self, name, amounts, labels=None, taints=()):
         self.create("/api/v1/nodes", {
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"},
                          "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+            "spec": {"taints": list(taints)},
             "status": {"capacity": amounts, "allocatable": amounts}})
 
     def wait_nodes_ready(self, wait_s=300):

@@ -372,6 +372,9 @@ class Sickness(WithClusters):
         self.wait_ready("west")
         self.assertEqual(self.server.wait_final(waiting)["state"], "Succeeded")
         self.assertIsNone(self.cluster("west")["reason"])
+        self.wait("it says who it is", lambda: self.cluster("west")["version"])
+        self.assertRegex(self.muster("cluster", "show", "west"), r"(?m)^version +v1\.\d+\.\d")
+        self.assertRegex(self.muster("cluster", "show", "west"), r"(?m)^user +\S")
 
     def test_the_reason_says_what_is_wrong(self):
         pki = Pki(self.folder / "other")

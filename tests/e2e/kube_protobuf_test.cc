@@ -58,7 +58,8 @@ TEST_F(KubeProtobuf, AWatchTellsOfPodsWhatTheirJsonSays) {
     "metadata": {"name": "one", "labels": {"a": "b", "empty": ""}, "annotations": {"c": "d"},
       "finalizers": ["example.com/stays"]},
     "spec": {"restartPolicy": "Never", "schedulerName": "nobody",
-      "initContainers": [{"name": "first", "image": "i"}],
+      "initContainers": [{"name": "first", "image": "i"},
+        {"name": "side", "image": "i", "restartPolicy": "Always"}],
       "containers": [{"name": "main", "image": "i", "env": [{"name": "X", "value": "1"}],
         "resources": {"limits": {"cpu": "1500m", "nvidia.com/gpu": "2"}}}]}})");
   expect_same(informer, kube::resources::pods(), kube::proto_pod, "one");

@@ -192,6 +192,107 @@ class Unbound(WithPods):
         return [event for event in told if event["kind"] == kind]
 
 
+class Types(WithPods):
+    """What people call the GPUs of a node."""
+    more = "gpu_aliases: {Tesla: other, Tesla-V100: V100}\n"
+
+    def test_a_job_finds_its_gpus_by_their_short_name(self):
+        name = f"{self.namespace}-v100"
+        amounts = {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "2"}
+        CLUSTER.add_node(name, amounts, {"nvidia.com/gpu.product": "Tesla-V100-SXM2-16GB"},
+                         [{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{name}")
+        job = self.gang("true", gpu_type="V100",
+                        tolerations=[{"key": "own", "value": self.namespace}])
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, {name})
+        self.assertEqual(self.server.api("GET", f"/nodes/real/{name}")[1]["gpu_type"], "V100")
+
+
+class RuntimeClasses(WithPods):
+    """What the API server adds to the pods of a class is planned with before they are there."""
+
+    def job_of(self, name, runtime_class, cpu):
+        return self.submit(objects=[{
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"template": {"spec": {
+                "restartPolicy": "Never", "runtimeClassName": runtime_class, "containers": [{
+                    "name": "main", "image": "example.com/x:1", "command": ["sleep"],
+                    "resources": {"requests": {"cpu": cpu}}}]}}}}])
+
+    def test_a_gang_is_made_only_where_the_overhead_has_room_too(self):
+        name = f"kata-{self.namespace}"
+        node = CLUSTER.get("/api/v1/nodes/node-7")[1]
+        cores = int(node["status"]["allocatable"]["cpu"])
+        path = "/apis/node.k8s.io/v1/runtimeclasses"
+        self.create(path, "RuntimeClass", name, "node.k8s.io/v1", handler="kata",
+                    overhead={"podFixed": {"cpu": "2", "memory": "64Mi"}},
+                    scheduling={"nodeSelector": {"kubernetes.io/hostname": "node-7"}})
+        self.addCleanup(CLUSTER.request, "DELETE", f"{path}/{name}")
+        time.sleep(1)  # it is watched, and has no status that tells
+        fits = self.job_of("fits", name, "1")
+        self.wait_state(fits, "Running")
+        self.assertEqual([pod["spec"]["overhead"]["cpu"] for pod in self.pods()], ["2"])
+        self.assertEqual([pod["node"] for pod in self.server.job(fits)["placement"]["pods"]],
+                         ["node-7"], "where the class wants it")
+        self.assertEqual(self.server.api("GET", "/queues/default")[1]["use"]["cpu"], "3")
+        wide = self.job_of("wide", name, str(cores - 1))
+        self.wait("it is known why it waits",
+                  lambda: "cpu" in self.muster("explain", wide).lower())
+        self.assertEqual(self.server.job(wide)["attempt"], 0, "it was never made")
+        self.assertEqual([job["metadata"]["name"] for job in self.jobs()], ["fits"])
+
+
+class Extra(WithPods):
+    """What pods take beyond their plan is counted on their nodes."""
+
+    def setUp(self):
+        super().setUp()
+        self.node = f"{self.namespace}-own"
+        CLUSTER.add_node(self.node, {"cpu": "32", "memory": "256Gi", "pods": "110"},
+                         taints=[{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
+        self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{self.node}")
+        self.here = {"nodeSelector": {"kubernetes.io/hostname": self.node},
+                     "tolerations": [{"key": "own", "value": self.namespace}]}
+
+    def used(self):
+        return self.server.api("GET", f"/nodes/real/{self.node}")[1]["used"].get("cpu", "0")
+
+    def test_defaults_of_a_limit_range_count_where_the_pods_are(self):
+        self.create("/api/v1/{ns}/limitranges", "LimitRange", "usual", spec={"limits": [
+            {"type": "Container", "defaultRequest": {"cpu": "3"}}]})
+        time.sleep(1)  # it is watched, and has no status that tells
+        job = self.submit(objects=[{
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "silent"},
+            "spec": {"template": {"spec": {**self.here, "restartPolicy": "Never", "containers": [
+                {"name": "main", "image": "example.com/x:1", "command": ["sleep"]}]}}}}])
+        self.wait_state(job, "Running")
+        self.wait("it is counted", lambda: self.used() == "3")
+        self.muster("cancel", job)
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.wait("it is free again", lambda: self.used() == "0")
+
+    def test_pods_that_are_added_later_count_and_are_counted_after_a_restart(self):
+        labels = {"app": "store"}
+        job = self.submit(objects=[{
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "grows"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels}, "spec": {**self.here, "containers": [{
+                    "name": "main", "image": "example.com/tool:1", "command": ["sleep"],
+                    "resources": {"requests": {"cpu": "5"}}}]}}}}])
+        self.wait_state(job, "Running")
+        self.assertEqual(self.used(), "5")
+        status, answer = CLUSTER.request(
+            "PATCH", f"/apis/apps/v1/namespaces/{self.namespace}/deployments/grows",
+            {"spec": {"replicas": 3}}, "application/merge-patch+json")
+        self.assertEqual(status, 200, answer)
+        self.wait("they count", lambda: self.used() == "15")
+        self.server.kill()
+        self.server.start()
+        self.wait_state(job, "Running")
+        self.wait("they count again", lambda: self.used() == "15")
+
+
 class Quotas(WithPods):
     """What a namespace allows is kept by gangs that come at once, too."""
     more = SOON

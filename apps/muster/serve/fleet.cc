@@ -166,6 +166,13 @@ Result<std::shared_ptr<ports::PodCommandSession>> Fleet::run_in_pod(
   return it->second.commands->run(command, std::move(callbacks));
 }
 
+model::RuntimeClasses Fleet::runtime_classes() const {
+  model::RuntimeClasses all;
+  const std::lock_guard lock(asked_mutex_);
+  for (const auto& [name, asked] : asked_) model::add(all, asked.cluster->runtime_classes());
+  return all;
+}
+
 Result<std::string> Fleet::problem_of(const std::string& cluster) const {
   const std::lock_guard lock(asked_mutex_);
   const auto it = asked_.find(cluster);
@@ -246,6 +253,7 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.access = *access;
   options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
   options.book.start_retry_pause = config.scheduling.start_retry_pause;
+  options.gpus.aliases = config.gpu_aliases;
   put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
   if (config.appwrappers && config.appwrappers->cluster == cluster.name) {
     const std::string& only = config.appwrappers->kube_namespace;

@@ -69,6 +69,8 @@ class Fleet : public ports::KeptObjects {
   Result<std::shared_ptr<ports::PodCommandSession>> run_in_pod(
       const std::string& cluster, const ports::PodCommand& command,
       ports::PodCommandCallbacks callbacks);
+  /// Of all clusters together. Any thread.
+  model::RuntimeClasses runtime_classes() const;
   Result<std::string> problem_of(const std::string& cluster) const override;
   void remove(const std::string& cluster, const std::string& ns, const std::string& job,
               std::function<void(bool is_gone)> done) override;

@@ -300,9 +300,11 @@ void Server::make_api() {
   submitter_ = std::make_unique<api::Submitter>(
       *store_, runner_->requests(), clusters::wall_now,
       api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox),
-                              .accepted = [this](std::vector<api::AcceptedCommand> commands) {
-                                payloads_->keep(std::move(commands));
-                              }});
+                              .accepted =
+                                  [this](std::vector<api::AcceptedCommand> commands) {
+                                    payloads_->keep(std::move(commands));
+                                  },
+                              .runtime_classes = [this] { return fleet_->runtime_classes(); }});
   const auto identify = [this](const net::Request& request) { return this->identify(request); };
   backend_ = std::make_unique<api::Backend>(
       api::Backend{*store_, *logs_, *notes_, *runner_, work(), *submitter_, *events_, *follower_,

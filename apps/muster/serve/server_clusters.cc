@@ -108,7 +108,13 @@ Status Server::follow_clusters() {
 view::ClusterNotes Server::notes() const {
   const std::lock_guard lock(config_mutex_);
   view::ClusterNotes notes = api::cluster_notes(everything());
-  for (const auto& [name, cluster] : fleet_->clusters()) notes[name].problem = cluster->problem();
+  for (const auto& [name, cluster] : fleet_->clusters()) {
+    ports::ClusterAbout about = cluster->about();
+    view::ClusterNote& note = notes[name];
+    note.problem = cluster->problem();
+    note.version = std::move(about.version);
+    note.user = std::move(about.user);
+  }
   for (const config::Cluster& cluster : leaving_->all()) notes[cluster.name].is_leaving = true;
   return notes;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/job_objects.h"
 #include "view/state_word.h"
 
 namespace muster::api {
@@ -212,6 +213,8 @@ void Submitter::stop() {
 }
 
 void Submitter::submit(Submit submit, std::function<void(SubmitOutcome)> done) {
+  for (config::Submission& job : submit.jobs)
+    config::add_runtime_classes(options_.runtime_classes, job);
   const Error busy{Fault::Unavailable, "too many submits wait: try again later"};
   const std::size_t jobs = submit.jobs.size();
   std::vector<Waiting> alone;

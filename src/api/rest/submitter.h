@@ -30,6 +30,7 @@
 #include "base/time.h"
 #include "config/job_file.h"
 #include "control/requests.h"
+#include "model/runtime_class.h"
 #include "ports/store.h"
 
 namespace muster::api {
@@ -80,6 +81,8 @@ class Submitter {
     /// Those of new jobs, once these are durable and before anything is planned: on the loop's
     /// thread. None: nobody wants to know.
     std::function<void(std::vector<AcceptedCommand>)> accepted = {};
+    /// The RuntimeClasses of the clusters, which pods of objects may name. None: there are none.
+    std::function<model::RuntimeClasses()> runtime_classes = {};
   };
   Submitter(ports::Store& store, control::Requests& requests, std::function<Time()> clock,
             Options options);

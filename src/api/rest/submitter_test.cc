@@ -30,6 +30,9 @@ struct SubmitterTest : testing::Test {
     options.accepted = [this](std::vector<AcceptedCommand> commands) {
       for (AcceptedCommand& command : commands) accepted.push_back(std::move(command));
     };
+    options.runtime_classes = [] {
+      return model::RuntimeClasses{{"kata", {{{250}, {}, {}}, {{"kata", "yes"}}, {}}}};
+    };
     submitter.emplace(store, requests, [] { return Time{5}; }, options);
   }
   static Submit submit(const std::string& key, const std::string& queue = "q",
@@ -266,6 +269,23 @@ TEST_F(SubmitterTest, WhatARefusedJobRunsIsNotSaid) {
   EXPECT_FALSE(outcomes[0].result);
   EXPECT_TRUE(outcomes[1].result);
   EXPECT_TRUE(accepted.empty()) << "one with a given id may have been there before";
+}
+
+TEST_F(SubmitterTest, WhatRuntimeClassesPutIntoPodsIsPlannedFromTheStart) {
+  Submit what = submit("");
+  config::Submission& job = what.jobs[0];
+  job.command.argv.clear();
+  job.command.objects = R"([{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},
+    "spec":{"runtimeClassName":"kata","containers":[{"name":"a"}]}}])";
+  job.spec.gang.sets[0].pod.requests.cpu.v = 1000;
+  put(std::move(what));
+  wait(1);
+  ASSERT_TRUE(outcomes[0].result);
+  const sched::World& world = loop->world();
+  const sched::JobSlot slot = world.find_job(outcomes[0].result->ids[0]);
+  const model::Gang& gang = world.shapes[world.job(slot).shape].gang;
+  EXPECT_EQ(gang.sets[0].pod.requests.cpu.v, 1250);
+  EXPECT_EQ(gang.sets[0].pod.node_selector, (model::Labels{{"kata", "yes"}}));
 }
 
 TEST_F(SubmitterTest, ASubmitThatComesAloneIsWithTheLoopWhenTheCallReturns) {

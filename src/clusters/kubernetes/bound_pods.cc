@@ -88,6 +88,12 @@ std::optional<model::PodsBound> BoundPods::look(const ports::Attempt& attempt,
   return model::PodsBound{attempt.job, attempt.number, std::move(places)};
 }
 
+const std::vector<model::PodPlace>& BoundPods::booked(const ports::Attempt& attempt) const {
+  static const std::vector<model::PodPlace> nowhere;
+  const auto at = places_.find(attempt);
+  return at == places_.end() ? nowhere : at->second;
+}
+
 std::vector<ports::Attempt> BoundPods::due(Time now) const {
   std::vector<ports::Attempt> found;
   for (const auto& [attempt, when] : due_) {

@@ -30,6 +30,8 @@ class BoundPods {
   std::optional<model::PodsBound> look(const ports::Attempt& attempt,
                                        const std::vector<PodSight>& pods, const TypeOf& type_of,
                                        Time now);
+  /// Where the books have its pods; nowhere, if it is not expected.
+  const std::vector<model::PodPlace>& booked(const ports::Attempt& attempt) const;
   /// Attempts that are to be looked at again although nothing of them changed.
   std::vector<ports::Attempt> due(Time now) const;
   void forget(const std::function<bool(const ports::Attempt&)>& is_over);

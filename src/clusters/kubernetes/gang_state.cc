@@ -10,6 +10,7 @@
 #include "clusters/kubernetes/workload_state.h"
 #include "kube/json.h"
 #include "kube/timestamp.h"
+#include "manifest/pod_use.h"
 
 namespace muster::clusters {
 
@@ -192,6 +193,7 @@ PodSight pod_sight_of(const json::value& pod) {
       kube::parse_timestamp(text_at(pod, {"metadata", "deletionTimestamp"}), "deletionTimestamp");
   if (leaves_by) read_deletion(pod, *leaves_by, sight);
   read_devices(pod, sight);
+  sight.asks = manifest::pod_requests_of(pod);
   sight.leads = leads(pod);
   sight.is_listed = find(pod, {"metadata", "annotations", workloads_annotation}) != nullptr;
   sight.is_own_rooted = find(pod, {"metadata", "annotations", root_annotation}) != nullptr;

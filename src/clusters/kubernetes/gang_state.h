@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "clusters/kubernetes/attempt_care.h"
+#include "manifest/amounts.h"
 
 namespace muster::clusters {
 
@@ -65,6 +66,7 @@ struct PodSight {
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
   std::vector<std::string> devices = {};  // extended resources that it asks for
+  manifest::Amounts asks = {};            // what it takes from its node
   PodOutputSight output = {};
 
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }

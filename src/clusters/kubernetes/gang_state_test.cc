@@ -56,6 +56,21 @@ TEST(GangState, IsReadFromLabelsAndStatus) {
   EXPECT_TRUE(evicted.is_disrupted);
 }
 
+TEST(GangState, APodTakesWhatItsContainersAskAndWhatOthersPutIntoIt) {
+  const PodSight seen = watched_pod(R"({"metadata":{"name":"p"},"spec":{"nodeName":"n",
+    "overhead":{"cpu":"250m"},
+    "initContainers":[{"name":"side","restartPolicy":"Always",
+      "resources":{"requests":{"cpu":"100m"}}}],
+    "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1Ki"},
+      "limits":{"nvidia.com/gpu":"2"}}}]},
+    "status":{"phase":"Running","containerStatuses":[
+      {"name":"a","allocatedResources":{"cpu":"2"}}]}})");
+  EXPECT_EQ(seen.asks, (manifest::Amounts{{"cpu", 2350}, {"memory", 1024}, {"nvidia.com/gpu", 2}}));
+  const PodSight whole = watched_pod(R"({"metadata":{"name":"p"},"spec":{
+    "resources":{"requests":{"cpu":"3"}},"containers":[{"name":"a"}]},"status":{}})");
+  EXPECT_EQ(whole.asks, (manifest::Amounts{{"cpu", 3000}}));
+}
+
 /// Its Job was seen before its root, taken for a gang that is whole, and then, with the root seen
 /// and that watch of Jobs still behind, for one whose Job somebody deleted.
 TEST(GangState, OfAJobInAListIsNotReadWithoutItsRoot) {

@@ -7,12 +7,11 @@
 #include "kube/client.h"
 #include "kube/json.h"
 #include "kube/requests.h"
+#include "kube/whoami.h"
 
 namespace muster::clusters {
 
 namespace {
-
-namespace json = boost::json;
 
 void ask_permissions(kube::Client& client, const PermissionAsk& ask, JoinReport& report) {
   std::vector<kube::Permission> all;
@@ -32,16 +31,6 @@ void ask_permissions(kube::Client& client, const PermissionAsk& ask, JoinReport&
   }
 }
 
-std::string who_are_we(kube::Client& client) {
-  const kube::ApiRequest request{
-      .method = "POST",
-      .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-      .content_type = "application/json",
-      .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})"};
-  const auto review = client.send(request);
-  return review ? std::string(kube::text_at(*review, {"status", "userInfo", "username"})) : "";
-}
-
 }  // namespace
 
 JoinReport check_join(const kube::Access& access, const PermissionAsk& ask, Duration timeout) {
@@ -59,9 +48,9 @@ JoinReport check_join(const kube::Access& access, const PermissionAsk& ask, Dura
   }
   ask_permissions(**client, ask, report);
   if (!report.problem.empty()) return report;
-  if (const auto version = (*client)->send(kube::ApiRequest{.path = "/version"}))
-    report.version = kube::text_at(*version, {"gitVersion"});
-  report.user = who_are_we(**client);
+  kube::Whoami said = kube::whoami(**client);
+  report.version = std::move(said.version);
+  report.user = std::move(said.user);
   const auto identity =
       (*client)->send(kube::get_request(kube::resources::namespaces(), "", identity_namespace));
   if (identity) report.identity = kube::uid_of(*identity);

@@ -9,14 +9,12 @@
 
 #include "clusters/clock.h"
 #include "clusters/kubernetes/in_place.h"
-#include "clusters/kubernetes/join_check.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/pod_exec.h"
 #include "clusters/kubernetes/shared_objects.h"
 #include "clusters/kubernetes/sick_nodes.h"
 #include "kube/json.h"
-#include "kube/requests.h"
 #include "kube/timestamp.h"
 #include "manifest/ray_submitter.h"
 
@@ -122,6 +120,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
       wishes_(options_.queue_most),
       outgoing_(ports.inbox),
       book_(options_.book),
+      extra_(options_.name, options_.gpus),
       client_(std::move(client)),
       teller_(options_.name, ports.sights) {
   const std::vector<std::string> namespaces = namespaces_of(options_);
@@ -137,6 +136,7 @@ KubernetesCluster::KubernetesCluster(KubernetesOptions options, Ports ports,
                              .silence_max = options_.silence_max,
                              .on_change = [this] { wishes_.wake(); },
                              .others = GangWatch::watches * namespaces.size()});
+  runtime_classes_ = std::make_unique<RuntimeClassWatch>(*client_, options_.gpus);
   for (const std::string& ns : namespaces) watch_namespace(ns);
   fosters_ = std::make_unique<FosterPods>(*client_, options_.objects.server);
   logs_ =
@@ -181,6 +181,7 @@ KubernetesCluster::~KubernetesCluster() {
     watches->workloads.reset();
     watches->gangs.reset();
   }
+  runtime_classes_.reset();
   sight_.reset();
   client_.reset();
 }
@@ -199,9 +200,9 @@ std::vector<PodSight> KubernetesCluster::pods_of(const ports::Attempt& attempt) 
   return pods;
 }
 
-std::string KubernetesCluster::identity() const {
-  const std::lock_guard lock(mutex_);
-  return identity_;
+/// Of a cluster that is told as one node pods select nothing.
+model::RuntimeClasses KubernetesCluster::runtime_classes() const {
+  return options_.is_aggregate ? model::RuntimeClasses() : runtime_classes_->all();
 }
 
 void KubernetesCluster::leave() {
@@ -226,17 +227,11 @@ void KubernetesCluster::clear_to_leave() {
   if (has_cleared_) leaving_->set_value();
 }
 
-/// Once, when the cluster is seen. Whoever may not read it does without.
-void KubernetesCluster::get_acquainted() {
-  if (is_acquainted_ || !sight_->is_complete()) return;
-  is_acquainted_ = true;
-  writer_->prepare();
-  client_->send_later(kube::get_request(kube::resources::namespaces(), "", identity_namespace),
-                      [this](const kube::Reply<boost::json::value>& found) {
-                        if (!found) return;
-                        const std::lock_guard lock(mutex_);
-                        identity_ = kube::uid_of(*found);
-                      });
+/// From when the cluster is seen.
+void KubernetesCluster::get_acquainted(Time now) {
+  if (!sight_->is_complete()) return;
+  if (!std::exchange(is_prepared_, true)) writer_->prepare();
+  acquaintance_.pass(*client_, sight_->problem().empty(), now);
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -257,17 +252,20 @@ void KubernetesCluster::work() {
     if (now >= next_free_) {
       free_stuck(now);
       leave_sick_nodes(now);
-      bound_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
-      teller_.forget([this](const ports::Attempt& attempt) { return !book_.knows(attempt); });
+      const auto is_over = [this](const ports::Attempt& attempt) { return !book_.knows(attempt); };
+      bound_.forget(is_over);
+      extra_.forget(is_over);
+      teller_.forget(is_over);
       fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
       fosters_->pass();
       logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
       next_free_ = now + free_pause;
     }
-    get_acquainted();
+    get_acquainted(now);
     clear_to_leave();
     do_commands(now);
     tell_notes(now);
+    extra_.tell(sight_->changes());
     const bool is_drained = sight_->changes().drain(ports_.inbox);
     outgoing_.flush();
     const bool is_calm = book_.is_settled() && held_.empty();
@@ -387,8 +385,11 @@ void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
 
 /// Of a cluster that is told as one node nobody asks where in it they are.
 void KubernetesCluster::expect_pods(const ports::Attempt& attempt,
-                                    std::vector<model::PodPlace> places) {
-  if (!options_.is_aggregate) bound_.expect(attempt, std::move(places));
+                                    std::vector<model::PodPlace> places,
+                                    std::vector<model::Resources> counted) {
+  if (options_.is_aggregate) return;
+  bound_.expect(attempt, std::move(places));
+  extra_.expect(attempt, std::move(counted));
 }
 
 /// The books follow the pods, wherever the cluster's scheduler bound them.
@@ -396,6 +397,7 @@ void KubernetesCluster::look_at_nodes(const ports::Attempt& attempt,
                                       const std::vector<PodSight>& pods, Time now) {
   const auto type_of = [this](const std::string& node) { return sight_->gpu_type_of(node); };
   if (auto bound = bound_.look(attempt, pods, type_of, now)) outgoing_.say(std::move(*bound));
+  extra_.look(attempt, bound_.booked(attempt), pods);
 }
 
 /// What came is passed on together: at most half of the time goes into it, whatever logs bring.
@@ -538,15 +540,16 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   }
   keep_failures(unwanted, now);
   sight_->say_everything();
+  extra_.tell_everything(sight_->changes());
   sight_->changes().drain(ports_.inbox);
-  for (const auto& [attempt, was_created, is_orphan, pods] : expected) {
+  for (const auto& [attempt, was_created, is_orphan, pods, counted] : expected) {
     if (is_orphan) {
       unwanted.insert(attempt);
       continue;
     }
     if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
       book_.adopt(attempt, now);
-      expect_pods(attempt, pods);
+      expect_pods(attempt, pods, counted);
       touch(attempt);
     } else if (was_created) {
       const AttemptCare care = care_of(attempt);
@@ -590,7 +593,7 @@ WorkloadWatch::Kept KubernetesCluster::is_kept(const ports::Attempt& attempt) co
 void KubernetesCluster::act(const ports::Action& action, Time now) {
   if (action.verb == ports::Verb::Delete) return book_.remove(action.attempt, now);
   if (!book_.knows(action.attempt)) making_[action.attempt] = action;
-  expect_pods(action.attempt, action.pods);
+  expect_pods(action.attempt, action.pods, action.counted);
   book_.create(action.attempt, now);
 }
 
@@ -696,7 +699,10 @@ bool KubernetesCluster::is_allowed(const ports::Attempt& attempt, std::vector<Po
   claims_.release(attempt);
   claims_.add_to(ns, rules.quotas);
   std::int64_t count = 0;
-  for (const PodsAsked& one : pods) count += one.count;
+  for (PodsAsked& one : pods) {
+    one.overhead = runtime_classes_->overhead_of(one.pod);
+    count += one.count;
+  }
   const auto there = static_cast<std::int64_t>(pods_of(attempt).size());
   if (count > 0 && there >= count) return true;  // made before, and counted
   auto fits = check_namespace(rules, std::move(pods), counted(objects));

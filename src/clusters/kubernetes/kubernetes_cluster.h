@@ -28,10 +28,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "clusters/kubernetes/acquaintance.h"
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/bound_pods.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/event_watch.h"
+#include "clusters/kubernetes/extra_use.h"
 #include "clusters/kubernetes/foster_pods.h"
 #include "clusters/kubernetes/gang_watch.h"
 #include "clusters/kubernetes/namespace_watch.h"
@@ -39,6 +41,7 @@
 #include "clusters/kubernetes/object_writer.h"
 #include "clusters/kubernetes/pod_logs.h"
 #include "clusters/kubernetes/quota_claims.h"
+#include "clusters/kubernetes/runtime_class_watch.h"
 #include "clusters/kubernetes/sight.h"
 #include "clusters/kubernetes/sight_teller.h"
 #include "clusters/kubernetes/workload_watch.h"
@@ -98,7 +101,9 @@ class KubernetesCluster : public ports::Cluster,
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
   std::string problem() const override { return sight_->problem(); }
-  std::string identity() const override;
+  std::string identity() const override { return acquaintance_.identity(); }
+  ports::ClusterAbout about() const override { return acquaintance_.about(); }
+  model::RuntimeClasses runtime_classes() const override;
   void leave() override;
   void remove_kept(const std::string& ns, const std::string& job,
                    std::function<void(bool is_gone)> done) override {
@@ -121,7 +126,8 @@ class KubernetesCluster : public ports::Cluster,
   void do_wishes(Time now);
   void look_at_gangs(Time now);
   void tell_stand(const ports::Attempt& attempt, const std::optional<GangState>& state);
-  void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places);
+  void expect_pods(const ports::Attempt& attempt, std::vector<model::PodPlace> places,
+                   std::vector<model::Resources> counted);
   void look_at_nodes(const ports::Attempt& attempt, const std::vector<PodSight>& pods, Time now);
   void pass_logs(Time now);
   void do_commands(Time now);
@@ -129,7 +135,7 @@ class KubernetesCluster : public ports::Cluster,
   void tell_held(const ports::Attempt& attempt, Time now);
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
-  void get_acquainted();
+  void get_acquainted(Time now);
   void clear_to_leave();
   bool is_done();
   std::optional<GangState> state_of(const ports::Attempt& attempt) const;
@@ -178,20 +184,20 @@ class KubernetesCluster : public ports::Cluster,
   const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   mutable std::mutex mutex_;
   std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
-  std::string identity_;
   std::optional<std::promise<void>> leaving_;  // kept when all that ended is removed
 
   // Of the thread alone.
   Outgoing outgoing_;
   AttemptBook book_;
   BoundPods bound_;
+  ExtraUse extra_;
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
   QuotaClaims claims_;
   std::set<ports::Attempt> clearing_;  // to be deleted before anything is made
   int promised_ = 0;                   // answers to come
   bool is_relisting_ = false;
-  bool is_acquainted_ = false;
+  bool is_prepared_ = false;
   bool is_clearing_ = false;                      // it leaves, and what ended is being removed
   bool has_cleared_ = false;                      // and that is done
   std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet
@@ -202,9 +208,11 @@ class KubernetesCluster : public ports::Cluster,
   bool has_logs_due_ = false;  // put off: they were looked through a moment ago
 
   // The client goes first: with it the last callback.
+  Acquaintance acquaintance_;
   std::unique_ptr<ObjectWriter> writer_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<KubernetesSight> sight_;
+  std::unique_ptr<RuntimeClassWatch> runtime_classes_;
   /// Of one namespace, or of all there are.
   struct Watches {
     std::string ns;  // "": all

@@ -95,7 +95,8 @@ Status check_bounds(const LimitRule& rule, const std::string& who, const Amounts
   return Ok{};
 }
 
-bool is_best_effort(const json::value& pod) {
+bool is_best_effort(json::value pod) {
+  set_at(pod, {"spec", "overhead"}, nullptr);  // which is none of its containers'
   const Amounts requests = manifest::pod_requests_of(pod);
   return !requests.contains("cpu") && !requests.contains("memory");
 }
@@ -297,6 +298,8 @@ Result<QuotaAsks> check_namespace(const NamespaceRules& rules, std::vector<PodsA
   for (PodsAsked& one : pods) {
     put_defaults(one.pod, rules.limits);
     if (Status s = check_limits(one.pod, rules.limits); !s) return s.error();
+    // Quotas count the overhead; LimitRanges do not.
+    if (!one.overhead.empty()) set_at(one.pod, {"spec", "overhead"}, std::move(one.overhead));
   }
   auto asks = asks_of(pods, objects, rules.quotas);
   if (!asks) return asks;

@@ -3,6 +3,7 @@
 // stay half-made is never begun. Pure.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <map>
@@ -49,6 +50,7 @@ struct NamespaceRules {
 struct PodsAsked {
   boost::json::value pod = {};  // a map with spec
   std::int64_t count = 1;
+  boost::json::object overhead = {};  // of its RuntimeClass; empty: none, or the pod says it
 };
 
 /// What the server would put in: requests and limits of containers that have none.

@@ -100,6 +100,20 @@ TEST(NamespaceRules, AQuotaWantsAnAmountOfEveryContainerUnlessThePodSaysIt) {
       "");
 }
 
+TEST(NamespaceRules, TheOverheadOfARuntimeClassCountsInQuotasAndNotInLimitRanges) {
+  const boost::json::object overhead = {{"cpu", "500m"}, {"memory", "64Mi"}};
+  const auto words = [&](const NamespaceRules& rules, const std::string& resources) {
+    const auto asks = check_namespace(rules, {{pod(resources), 2, overhead}}, {});
+    return asks ? "" : asks.error().message;
+  };
+  const NamespaceRules quota = with_quota("{hard: {requests.cpu: 2500m}}");
+  EXPECT_EQ(words(quota, "requests: {cpu: 750m}"), "");
+  EXPECT_THAT(words(quota, "requests: {cpu: 1}"), HasSubstr("the job wants 3"));
+  EXPECT_EQ(words(with_range("{type: Pod, max: {cpu: 1}}"), "limits: {cpu: 1}"), "");
+  EXPECT_THAT(words(with_quota("{hard: {pods: 0}, scopes: [BestEffort]}"), ""),
+              HasSubstr("allows 0 pods"));
+}
+
 TEST(NamespaceRules, NoRoomIsForNowAndWhatMustBeSaidIsForEver) {
   const auto fault = [](const NamespaceRules& rules) {
     return check_namespace(rules, {{pod(""), 2}}, {}).error().fault;

@@ -66,6 +66,8 @@ const std::vector<Rule>& rules() {
               "not needed when the class `muster` is there and may be read"),
       helpful(rule(all, What::All, "namespaces", {"get"}),
               "tells whether this cluster is joined already under another name", "kube-system"),
+      helpful(rule(all, What::All, "runtimeclasses.node.k8s.io", {"list", "watch"}),
+              "what they put into pods is planned with"),
       rule(ns, What::All, "jobs.batch", {"create", "list", "watch", "deletecollection"}),
       rule(ns, What::All, "pods", {"list", "watch", "deletecollection"}),
       helpful(rule(ns, What::All, "pods", {"delete"}), "to force away those of lost nodes"),
