@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "model/ailment.h"
 #include "ports/cluster.h"
 
 namespace muster::ports {
@@ -19,18 +20,6 @@ struct PodCounts {
   friend bool operator==(const PodCounts&, const PodCounts&) = default;
 };
 
-/// What was wrong with an attempt that is taken back or has failed.
-enum class Ailment {
-  None,
-  NotMade,        // its objects cannot be made
-  MissingObject,  // somebody deleted one of them
-  FailedObject,   // one of them says that it failed
-  FailedPods,     // pods failed, and nothing made up for them in time
-  SickNode,       // it was on a node that is no place for it
-  TooFewPods,     // not enough pods were there or ready in time
-  Forgotten,      // an earlier server took it back, and knew why
-};
-
 struct AttemptSight {
   Attempt attempt;
   std::string cluster;
@@ -40,7 +29,7 @@ struct AttemptSight {
   PodCounts pods = {};
   std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
   std::string trouble = {};      // why pods do not start; "": nothing is known to be wrong
-  Ailment ailment = Ailment::None;
+  model::Ailment ailment = model::Ailment::None;
   std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };

@@ -1,5 +1,5 @@
 // A cluster as the control loop sees it: it takes actions and what comes of them returns as events
-// through the inbox (Started, Finished, StartFailed, Gone, PodsBound; NodeSeen, NodeGone;
+// through the inbox (Started, Ailing, Finished, StartFailed, Gone, PodsBound; NodeSeen, NodeGone;
 // ClusterHealth).
 // There are no replies: an action without an outcome is handed over again.
 //
@@ -55,6 +55,8 @@ struct Expected {
   /// before anything new is made.
   bool is_orphan = false;
   std::vector<model::PodPlace> pods = {};  // where it is in the books; none of an orphan
+  std::uint32_t requeues = 0;              // of its job before it, as in Action
+  model::Demise demise = {};               // the cluster was removing it, and had said so
 };
 
 class Cluster {

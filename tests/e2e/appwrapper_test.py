@@ -598,6 +598,24 @@ class Successor(WithHub):
         self.assertIn("requeued 2 times, the most it may be", str(status))
         self.assertEqual(self.server.job(status["muster"]["job"])["attempt"], 3)
 
+    def test_what_is_gone_when_the_server_that_took_it_back_is_back_was_deleted_by_nobody(self):
+        gated = job("gated", pods=1)
+        pod = gated["spec"]["template"]
+        pod["metadata"] = {"finalizers": ["example.com/slow"]}
+        pod["spec"]["schedulingGates"] = [{"name": "example.com/closed"}]
+        self.create(self.annotated("gated", gated, warmupGracePeriodDuration="2s",
+                                   retryPausePeriodDuration="1h"))
+        self.wait("its Job is being deleted", lambda: "deletionTimestamp" in self.kubectl(
+            "get", "jobs", "-o", "json"))
+        self.server.kill()
+        self.kubectl("patch", *self.names("pods"), "--type=merge", "-p",
+                     '{"metadata": {"finalizers": null}}')
+        self.wait("nothing of it is left", lambda: not self.names("jobs,pods"))
+        self.server.start()
+        self.wait_phase("gated", "Resetting")
+        self.assertEqual(self.condition("gated", "Unhealthy"), ("True", "InsufficientPodsReady"))
+        self.assertEqual(self.status("gated")["resettingCount"], 1)
+
     def test_of_its_spec_nothing_changes_but_suspend_and_what_others_add(self):
         made = components("fixed", job("fixed", "sleep", pods=1, cpu="1000"), job("other"))
         made["spec"]["components"][0]["podSets"] = [

@@ -53,9 +53,6 @@ std::string_view name_of(Phase phase) {
   return "Terminating";
 }
 
-/// Ends the reason of a job that failed because an object of it was missing (clusters/kubernetes).
-constexpr std::string_view deleted_by_others = "deleted by somebody else";
-
 /// What was written last is of the newest attempt, and says that.
 bool was(Phase phase, const WrapperFacts& facts, const json::object& before) {
   const json::value written(before);
@@ -182,7 +179,7 @@ class Writer {
 
   /// Exact as soon as the next try is seen; until then a reset is one more.
   void count_resets(bool is_reset) {
-    const bool is_sick_node = facts_.is_seen() && facts_.sight.ailment == ports::Ailment::SickNode;
+    const bool is_sick_node = facts_.ailment() == model::Ailment::SickNode;
     const int counts = is_reset && !is_sick_node ? 1 : 0;
     std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + counts;
     if (facts_.is_seen()) count = facts_.sight.requeues + counts;
@@ -317,34 +314,31 @@ class Writer {
     if (!reason.empty()) return say("Unhealthy", {true, reason, why});
     if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
-    const bool is_missing =
-        facts_.row->why == EndWhy::Failure && facts_.row->reason.ends_with(deleted_by_others);
-    const std::string_view what = is_missing          ? "MissingComponent"
-                                  : !facts_.is_made() ? "CreateFailed"
-                                  : is_start          ? "InsufficientPodsReady"
-                                                      : "FoundFailedPods";
+    const std::string_view what = !facts_.is_made() ? "CreateFailed"
+                                  : is_start        ? "InsufficientPodsReady"
+                                                    : "FoundFailedPods";
     say("Unhealthy", {true, what, why});
   }
 
   /// "": it is not known.
   std::string_view reason_of_ailment() const {
-    if (!facts_.is_seen()) return "";
-    switch (facts_.sight.ailment) {
-      case ports::Ailment::NotMade:
+    switch (facts_.ailment()) {
+      case model::Ailment::NotMade:
         return "CreateFailed";
-      case ports::Ailment::MissingObject:
+      case model::Ailment::MissingObject:
         return "MissingComponent";
-      case ports::Ailment::FailedObject:
+      case model::Ailment::FailedObject:
         return "FailedComponent";
-      case ports::Ailment::FailedPods:
+      case model::Ailment::FailedPods:
         return "FoundFailedPods";
-      case ports::Ailment::SickNode:
+      case model::Ailment::SickNode:
         return "AutopilotNoExecute";
-      case ports::Ailment::TooFewPods:
+      case model::Ailment::TooFewPods:
+      case model::Ailment::Unplaced:
         return "InsufficientPodsReady";
-      case ports::Ailment::Forgotten:  // it may have said why
+      case model::Ailment::Forgotten:  // it may have said why
         return is_true("Unhealthy") ? "" : "InsufficientPodsReady";
-      case ports::Ailment::None:
+      case model::Ailment::None:
         break;
     }
     return "";

@@ -200,6 +200,7 @@ PodSight pod_sight_of(const json::value& pod) {
     const bool is_unplaced =
         text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False";
     if (is_unplaced) sight.why = words_of(condition);
+    sight.is_unplaced |= is_unplaced && text_at(condition, {"reason"}) == "Unschedulable";
   }
   sight.output = output_of(pod, !sight.is_live());
   for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
@@ -332,6 +333,7 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
       return pod.is_live() && !pod.why.empty();
     });
     if (stuck != pods.end()) state.reason = about(*stuck);
+    state.is_unplaced = stuck != pods.end() && stuck->is_unplaced;
   }
   return state;
 }

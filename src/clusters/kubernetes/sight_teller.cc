@@ -40,9 +40,10 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   sight.needed_pods = stand.needed_pods;
   sight.kept_failure = stand.kept_failure;
   sight.pods = pod_counts(pods);
+  sight.requeues = stand.requeues;
   if (at->second) {
     sight.is_complete = at->second->is_complete;
-    sight.requeues = at->second->requeues;
+    sight.requeues = std::max(sight.requeues, at->second->requeues);
   }
   if (state && state->is_known) {
     sight.requeues = std::max(sight.requeues, state->care.requeues);
