@@ -30,6 +30,7 @@ struct AttemptSight {
   std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
   std::string trouble = {};      // why pods do not start; "": nothing is known to be wrong
   model::Ailment ailment = model::Ailment::None;
+  model::Demise demise = {};      // its objects are being removed because of that
   std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };

@@ -26,7 +26,7 @@ TEST(EventJson, AnEventHasItsNumberItsKindAndASentence) {
 
 TEST(EventJson, WhyAnAttemptIsRemovedIsToldWhenItBegins) {
   const model::Ailing ailing{"a", 2, {model::Ailment::SickNode, false, 0, 0, "on node n1"}};
-  const json::object out = json::parse(event_json({Time{5}, ailing}, 17)).as_object();
+  const json::object out = json::parse(event_json({Time{5}, ailing}, 17, std::nullopt)).as_object();
   EXPECT_EQ(out.at("kind"), "ailing");
   EXPECT_EQ(out.at("attempt").to_number<int>(), 2);
   EXPECT_EQ(out.at("text"), "attempt 2 of job a is being removed: on node n1");

@@ -589,8 +589,8 @@ class Successor(WithHub):
             self.wait(f"reset {count} pauses", lambda one=count: (
                 self.status("bad").get("phase"), self.status("bad").get("resettingCount")) == (
                     "Resetting", one))
+            self.wait("nothing of it is out", lambda: not self.names("jobs"))
             self.server.kill()
-            self.assertEqual(self.names("jobs"), [], "nothing of it is out")
             self.server.start()
         self.wait_phase("bad", "Failed")
         status = self.status("bad")
@@ -607,12 +607,17 @@ class Successor(WithHub):
                                    retryPausePeriodDuration="1h"))
         self.wait("its Job is being deleted", lambda: "deletionTimestamp" in self.kubectl(
             "get", "jobs", "-o", "json"))
+        self.wait_phase("gated", "Resetting")
+        self.assertEqual(self.condition("gated", "DeletingResources"),
+                         ("True", "DeletionInitiated"))
         self.server.kill()
         self.kubectl("patch", *self.names("pods"), "--type=merge", "-p",
                      '{"metadata": {"finalizers": null}}')
         self.wait("nothing of it is left", lambda: not self.names("jobs,pods"))
         self.server.start()
-        self.wait_phase("gated", "Resetting")
+        self.wait("all of it is gone", lambda: self.condition("gated", "DeletingResources") == (
+            "False", "DeletionComplete"))
+        self.assertEqual(self.status("gated")["phase"], "Resetting")
         self.assertEqual(self.condition("gated", "Unhealthy"), ("True", "InsufficientPodsReady"))
         self.assertEqual(self.status("gated")["resettingCount"], 1)
 

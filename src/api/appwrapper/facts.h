@@ -87,6 +87,12 @@ struct WrapperFacts {
         row && (row->why == model::EndWhy::Failure || row->why == model::EndWhy::StartFailed);
     return has_failed ? row->ailment : model::Ailment::None;
   }
+  /// What it wraps is being removed because of that, and counts until it is gone.
+  bool is_removed() const {
+    const bool is_out =
+        row && (row->state == model::JobState::Starting || row->state == model::JobState::Running);
+    return is_out && is_seen() && sight.demise.ailment != model::Ailment::None;
+  }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {
     return (is_seen() && sight.is_made) || (row && row->started != Time::never());

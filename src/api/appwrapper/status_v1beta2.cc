@@ -73,6 +73,7 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
+  if (facts.is_removed()) return facts.sight.demise.fails ? Phase::Failed : Phase::Resetting;
   const bool is_out =
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
   // Its job counts until what it kept is gone.
@@ -114,10 +115,8 @@ class Writer {
 
   json::object write() {
     const Phase phase = phase_of(facts_, status_);
-    const bool is_reset =
-        phase == Phase::Resetting && text_at(json::value(status_), {"phase"}) != "Resetting";
+    count_resets(phase);
     status_["phase"] = name_of(phase);
-    count_resets(is_reset);
     put_components(phase);
     put_resources(phase);
     put_pods(phase);
@@ -169,7 +168,7 @@ class Writer {
   }
   /// It failed, and what it wraps is there nevertheless.
   bool is_kept(Phase phase) const {
-    return phase == Phase::Failed && facts_.row &&
+    return phase == Phase::Failed && facts_.row && !facts_.is_removed() &&
            (facts_.is_kept_failure() || model::is_active(facts_.row->state));
   }
   bool has(std::string_view type) const {
@@ -177,18 +176,19 @@ class Writer {
                        [&](const auto& one) { return text_at(one, {"type"}) == type; });
   }
 
-  /// Exact as soon as the next try is seen; until then a reset is one more.
-  void count_resets(bool is_reset) {
-    const bool is_sick_node = facts_.ailment() == model::Ailment::SickNode;
-    const int counts = is_reset && !is_sick_node ? 1 : 0;
-    std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + counts;
-    if (facts_.is_seen()) count = facts_.sight.requeues + counts;
+  /// Exact where the cluster counts; else a reset is one more.
+  void count_resets(Phase phase) {
+    const bool counts = phase == Phase::Resetting && facts_.ailment() != model::Ailment::SickNode;
+    const bool is_news = text_at(json::value(status_), {"phase"}) != name_of(phase);
+    const std::int64_t written = kube::integer_at(json::value(status_), {"resettingCount"});
+    const std::int64_t count = facts_.is_seen() ? facts_.sight.requeues + (counts ? 1 : 0)
+                                                : written + (counts && is_news ? 1 : 0);
     if (count > 0) status_["resettingCount"] = count;
   }
 
   void put_components(Phase phase) {
-    const bool are_deployed =
-        phase == Phase::Running || phase == Phase::Succeeded || is_kept(phase);
+    const bool are_deployed = phase == Phase::Running || phase == Phase::Succeeded ||
+                              is_kept(phase) || facts_.is_removed();
     json::array made;
     for (const WrapperComponent& one : facts_.ask.components) {
       json::object entry{{"name", json::string(one.name)},
@@ -220,6 +220,8 @@ class Writer {
   }
 
   void put_resources(Phase phase) {
+    const bool is_removed = facts_.is_removed() && phase != Phase::Terminating;
+    if (is_removed) return say("DeletingResources", {true, "DeletionInitiated", ""});
     switch (phase) {
       case Phase::Suspended:
         // What was deployed is deleted by now, however quickly that went.
@@ -232,6 +234,7 @@ class Writer {
         say("QuotaReserved", {true, "Resuming", "Suspend is false"});
         return say("ResourcesDeployed", {true, "Resuming", "Suspend is false"});
       case Phase::Resetting:
+        if (has("DeletingResources")) say("DeletingResources", {false, "DeletionComplete", ""});
         say("QuotaReserved", {true, "Resetting", facts_.row->reason});
         return say("ResourcesDeployed", {false, "Resetting", facts_.row->reason});
       case Phase::Suspending:
@@ -362,6 +365,7 @@ class Writer {
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
     if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
+    if (facts_.is_removed()) return facts_.sight.demise.reason;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }

@@ -201,6 +201,55 @@ TEST(StatusV1beta2, AComponentThatIsMissingIsSaidSoByWhomeverSeesNothingOfIt) {
   EXPECT_EQ(condition(story.status, "Unhealthy"), "True MissingComponent");
 }
 
+TEST(StatusV1beta2, OneThatIsTakenBackSaysSoWhileItsPodsAreStillThere) {
+  StatusStory story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(1);
+  story.facts.sight.requeues = 1;
+  story.write();
+  story.facts.sight.ailment = model::Ailment::FailedPods;
+  story.facts.sight.demise = {model::Ailment::FailedPods, false, 0, 2, "pod p: exit code 3"};
+  EXPECT_EQ(text(story.write(), "phase"), "Resetting") << "though its job counts until then";
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
+  EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "pod p: exit code 3");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming");
+  story.facts.sight.pods = {};
+  story.write();
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(2)) << "as long as it takes";
+  story.facts.row->state = JobState::Waiting;
+  story.facts.row->why = EndWhy::StartFailed;
+  story.facts.row->reason = "pod p: exit code 3";
+  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Resetting");
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
+  story.placed(2);
+  EXPECT_EQ(text(story.write(), "phase"), "Resuming") << "what was said is of the other attempt";
+  EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
+}
+
+TEST(StatusV1beta2, OneThatFailedSaysSoWhileItsPodsAreStillThere) {
+  StatusStory story;
+  story.is_v1beta2 = true;
+  story.placed();
+  story.made(2);
+  story.write();
+  story.facts.sight.ailment = model::Ailment::MissingObject;
+  story.facts.sight.demise = {model::Ailment::MissingObject, true, 1, 0, "Job j was deleted"};
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
+  EXPECT_EQ(message(story.status, "Unhealthy", "MissingComponent"), "Job j was deleted");
+  EXPECT_FALSE(story.status.contains("resettingCount"));
+  story.facts.row->state = JobState::Failed;
+  story.facts.row->why = EndWhy::Failure;
+  story.facts.row->reason = "Job j was deleted";
+  EXPECT_EQ(text(story.write(), "phase"), "Failed");
+  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Failed");
+}
+
 TEST(StatusV1beta2, SuspendTrumpsAReset) {
   StatusStory story;
   story.is_v1beta2 = true;

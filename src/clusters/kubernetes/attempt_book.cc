@@ -522,6 +522,16 @@ model::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
   return at == entries_.end() ? model::Ailment::None : at->second.ailment;
 }
 
+model::Demise AttemptBook::demise_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return {};
+  const Stage stage = at->second.stage;
+  // When it is over its outcome is on its way.
+  const bool is_leaving =
+      stage == Stage::Removing || stage == Stage::Confirming || stage == Stage::Over;
+  return is_leaving ? demise_of(at->second) : model::Demise{};
+}
+
 bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
   return at != entries_.end() && at->second.stage == Stage::Ended && stays(at->second);
@@ -635,8 +645,14 @@ void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::Eve
 void AttemptBook::tell_demise(const ports::Attempt& attempt, Entry& entry) {
   const model::ObjectCare& care = entry.care.care;
   const bool matters = entry.care.has_limit() || care.requeues_failures || care.missing_fails;
-  if (!matters || entry.is_said || entry.ailment == model::Ailment::None) return;
+  model::Demise demise = demise_of(entry);
+  if (!matters || entry.is_said || demise.ailment == model::Ailment::None) return;
   if (std::exchange(entry.is_demise_told, true)) return;
+  say(model::Ailing{attempt.job, attempt.number, std::move(demise)});
+}
+
+model::Demise AttemptBook::demise_of(const Entry& entry) {
+  if (!entry.outcome) return {};
   model::Demise demise{.ailment = entry.ailment};
   if (const auto* finished = std::get_if<model::Finished>(&*entry.outcome)) {
     demise.fails = true;
@@ -646,9 +662,9 @@ void AttemptBook::tell_demise(const ports::Attempt& attempt, Entry& entry) {
     demise.requeues = failed->requeues;
     demise.reason = failed->reason;
   } else {
-    return;
+    return {};  // it was asked for
   }
-  say(model::Ailing{attempt.job, attempt.number, std::move(demise)});
+  return demise;
 }
 
 const AttemptBook::Entry* AttemptBook::entry_before(const ports::Attempt& attempt) const {

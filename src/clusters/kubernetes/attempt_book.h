@@ -119,6 +119,8 @@ class AttemptBook {
   int requeues_before(const ports::Attempt& attempt) const;
   /// What was wrong with it, once it is taken back or has failed.
   model::Ailment ailment_of(const ports::Attempt& attempt) const;
+  /// Because of what it is being removed, or was; None: it was not, or was asked to.
+  model::Demise demise_of(const ports::Attempt& attempt) const;
   /// Why it failed for good, if its objects are kept for a while nevertheless; "": they are not.
   std::string kept_failure_of(const ports::Attempt& attempt) const;
   /// It has ended by itself, and its objects are to stay.
@@ -220,6 +222,7 @@ class AttemptBook {
   void say_again(const ports::Attempt& attempt, const Entry& entry);
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
   void tell_demise(const ports::Attempt& attempt, Entry& entry);
+  static model::Demise demise_of(const Entry& entry);
   /// The same, unless it is a failure whose objects are to be kept for a while.
   void conclude(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome, Time now);
   void seen_failing(const ports::Attempt& attempt, Entry& entry, const GangState& state);

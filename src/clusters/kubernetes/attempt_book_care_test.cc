@@ -326,6 +326,7 @@ TEST(AttemptCare, WhatAnEarlierServerSaidItRemovesGoesAndEndsAsItSaid) {
                             {model::Ailment::FailedPods, false, 0, 2, "a pod failed"}, story.now);
   EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
   EXPECT_THAT(story.demises, IsEmpty()) << "it is known";
+  EXPECT_EQ(story.book.demise_of(story.it()).reason, "a pod failed");
   EXPECT_EQ(story.book.requeues_before(story.it()), 1);
   story.book.seen(story.it(), story.state(0, GangPhase::Absent), story.now);
   EXPECT_THAT(story.end_this(), ElementsAre("confirm", "start failed until 90000: a pod failed"))

@@ -383,6 +383,7 @@ void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
                 .ailment = book_.ailment_of(attempt),
                 .needed_pods = book_.needed_pods_of(attempt),
                 .requeues = book_.requeues_before(attempt),
+                .demise = book_.demise_of(attempt),
                 .kept_failure = book_.kept_failure_of(attempt)});
 }
 

@@ -38,6 +38,7 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = stand.is_made};
   sight.ailment = stand.ailment;
   sight.needed_pods = stand.needed_pods;
+  sight.demise = stand.demise;
   sight.kept_failure = stand.kept_failure;
   sight.pods = pod_counts(pods);
   sight.requeues = stand.requeues;

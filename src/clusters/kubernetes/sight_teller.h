@@ -20,6 +20,7 @@ struct AttemptStand {
   model::Ailment ailment = model::Ailment::None;
   std::int64_t needed_pods = 0;
   int requeues = 0;  // before it
+  model::Demise demise = {};
   std::string kept_failure = {};
 };
 
