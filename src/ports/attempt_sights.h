@@ -28,9 +28,11 @@ struct AttemptSight {
   int requeues = 0;  // of the job before this attempt, because it failed or pods were missing
   PodCounts pods = {};
   std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
-  std::string trouble = {};      // why pods do not start; "": nothing is known to be wrong
+  /// Why pods do not start, or why it is removed; "": nothing is known to be wrong.
+  std::string trouble = {};
   model::Ailment ailment = model::Ailment::None;
-  model::Demise demise = {};      // its objects are being removed because of that
+  bool is_removed = false;        // its objects are, because of that, and when they are gone
+  bool fails = false;             // its job has failed; else that queues again
   std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };

@@ -87,11 +87,11 @@ struct WrapperFacts {
         row && (row->why == model::EndWhy::Failure || row->why == model::EndWhy::StartFailed);
     return has_failed ? row->ailment : model::Ailment::None;
   }
-  /// What it wraps is being removed because of that, and counts until it is gone.
+  /// What it wraps is being removed because of what is wrong with it, and counts until it is gone.
   bool is_removed() const {
     const bool is_out =
         row && (row->state == model::JobState::Starting || row->state == model::JobState::Running);
-    return is_out && is_seen() && sight.demise.ailment != model::Ailment::None;
+    return is_out && is_seen() && sight.is_removed;
   }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {

@@ -365,7 +365,7 @@ class Writer {
   /// The one pod that is told why it does not start, as MCAD tells of all of them.
   void put_pending_pods(bool may_start) {
     const std::string& trouble = facts_.sight.trouble;
-    if (!may_start || trouble.empty()) {
+    if (!may_start || trouble.empty() || facts_.is_removed()) {
       status_.erase("pendingpodconditions");
       return;
     }

@@ -73,7 +73,7 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
-  if (facts.is_removed()) return facts.sight.demise.fails ? Phase::Failed : Phase::Resetting;
+  if (facts.is_removed()) return facts.sight.fails ? Phase::Failed : Phase::Resetting;
   const bool is_out =
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
   // Its job counts until what it kept is gone.
@@ -365,7 +365,7 @@ class Writer {
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
     if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
-    if (facts_.is_removed()) return facts_.sight.demise.reason;
+    if (facts_.is_removed()) return facts_.sight.trouble;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }

@@ -209,7 +209,8 @@ TEST(StatusV1beta2, OneThatIsTakenBackSaysSoWhileItsPodsAreStillThere) {
   story.facts.sight.requeues = 1;
   story.write();
   story.facts.sight.ailment = model::Ailment::FailedPods;
-  story.facts.sight.demise = {model::Ailment::FailedPods, false, 0, 2, "pod p: exit code 3"};
+  story.facts.sight.is_removed = true;
+  story.facts.sight.trouble = "pod p: exit code 3";
   EXPECT_EQ(text(story.write(), "phase"), "Resetting") << "though its job counts until then";
   EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
   EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "pod p: exit code 3");
@@ -237,7 +238,8 @@ TEST(StatusV1beta2, OneThatFailedSaysSoWhileItsPodsAreStillThere) {
   story.made(2);
   story.write();
   story.facts.sight.ailment = model::Ailment::MissingObject;
-  story.facts.sight.demise = {model::Ailment::MissingObject, true, 1, 0, "Job j was deleted"};
+  story.facts.sight.is_removed = story.facts.sight.fails = true;
+  story.facts.sight.trouble = "Job j was deleted";
   EXPECT_EQ(text(story.write(), "phase"), "Failed");
   EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
   EXPECT_EQ(message(story.status, "Unhealthy", "MissingComponent"), "Job j was deleted");

@@ -38,7 +38,6 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   ports::AttemptSight sight{.attempt = attempt, .cluster = cluster_, .is_made = stand.is_made};
   sight.ailment = stand.ailment;
   sight.needed_pods = stand.needed_pods;
-  sight.demise = stand.demise;
   sight.kept_failure = stand.kept_failure;
   sight.pods = pod_counts(pods);
   sight.requeues = stand.requeues;
@@ -53,6 +52,9 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
         state->phase == GangPhase::Starting || state->phase == GangPhase::Running;
     if (is_starting) sight.trouble = state->reason;
   }
+  sight.is_removed = stand.demise.ailment != model::Ailment::None;
+  sight.fails = stand.demise.fails;
+  if (sight.is_removed) sight.trouble = stand.demise.reason;
   if (at->second == sight) return;
   at->second = sight;
   sights_->seen(sight);

@@ -56,6 +56,24 @@ TEST(SightTeller, TellsOnlyWhatChangedAndOnlyOfThoseWithAHub) {
   EXPECT_TRUE(heard.all[2].is_complete) << "that does not change any more";
 }
 
+TEST(SightTeller, WhatIsRemovedSaysWhyAndHowOftenItWasTriedAlsoIfNothingOfItIsLeft) {
+  Heard heard;
+  SightTeller teller("east", &heard);
+  teller.follow(a1);
+  teller.tell(a1, std::nullopt, {},
+              {.ailment = model::Ailment::FailedPods,
+               .requeues = 2,
+               .demise = {model::Ailment::FailedPods, true, 3, 0, "pod p: exit code 3"}});
+  ASSERT_EQ(heard.all.size(), 1U);
+  EXPECT_EQ(heard.all[0], (ports::AttemptSight{.attempt = a1,
+                                               .cluster = "east",
+                                               .requeues = 2,
+                                               .trouble = "pod p: exit code 3",
+                                               .ailment = model::Ailment::FailedPods,
+                                               .is_removed = true,
+                                               .fails = true}));
+}
+
 TEST(SightTeller, AnAttemptIsFollowedFromItsMakingUntilItIsOver) {
   Heard heard;
   SightTeller teller("east", &heard);
