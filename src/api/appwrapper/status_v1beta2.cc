@@ -78,6 +78,8 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
   // Its job counts until what it kept is gone.
   if (is_out && was(Phase::Failed, facts, before)) return Phase::Failed;
+  // After a restart what was written is the best there is, until something is seen.
+  if (is_out && !facts.is_seen() && was(Phase::Resetting, facts, before)) return Phase::Resetting;
   switch (facts.row->state) {
     case JobState::Held:
       return Phase::Suspended;
@@ -111,6 +113,8 @@ class Writer {
       : status_(before), facts_(facts), now_(kube::to_timestamp(now)) {
     if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
       conditions_ = list->get_array();
+    was_removed_ = facts_.row && is_true("DeletingResources") &&
+                   (was(Phase::Resetting, facts_, status_) || was(Phase::Failed, facts_, status_));
   }
 
   json::object write() {
@@ -166,9 +170,15 @@ class Writer {
       return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
     });
   }
+  /// Seen, or, after a restart, as it was written.
+  bool is_removed() const {
+    if (!facts_.row || facts_.is_seen()) return facts_.is_removed();
+    const JobState state = facts_.row->state;
+    return was_removed_ && (state == JobState::Starting || state == JobState::Running);
+  }
   /// It failed, and what it wraps is there nevertheless.
   bool is_kept(Phase phase) const {
-    return phase == Phase::Failed && facts_.row && !facts_.is_removed() &&
+    return phase == Phase::Failed && facts_.row && !is_removed() &&
            (facts_.is_kept_failure() || model::is_active(facts_.row->state));
   }
   bool has(std::string_view type) const {
@@ -187,8 +197,8 @@ class Writer {
   }
 
   void put_components(Phase phase) {
-    const bool are_deployed = phase == Phase::Running || phase == Phase::Succeeded ||
-                              is_kept(phase) || facts_.is_removed();
+    const bool are_deployed =
+        phase == Phase::Running || phase == Phase::Succeeded || is_kept(phase) || is_removed();
     json::array made;
     for (const WrapperComponent& one : facts_.ask.components) {
       json::object entry{{"name", json::string(one.name)},
@@ -220,8 +230,8 @@ class Writer {
   }
 
   void put_resources(Phase phase) {
-    const bool is_removed = facts_.is_removed() && phase != Phase::Terminating;
-    if (is_removed) return say("DeletingResources", {true, "DeletionInitiated", ""});
+    if (is_removed() && phase != Phase::Terminating)
+      return say("DeletingResources", {true, "DeletionInitiated", ""});
     switch (phase) {
       case Phase::Suspended:
         // What was deployed is deleted by now, however quickly that went.
@@ -231,6 +241,7 @@ class Writer {
         return say_all("ResourcesDeployed", {false, "Suspended", why_suspended()});
       case Phase::Resuming:
       case Phase::Running:
+        clear("DeletingResources", "DeletionComplete");
         say("QuotaReserved", {true, "Resuming", "Suspend is false"});
         return say("ResourcesDeployed", {true, "Resuming", "Suspend is false"});
       case Phase::Resetting:
@@ -374,6 +385,7 @@ class Writer {
   json::array conditions_;
   const WrapperFacts& facts_;
   const std::string now_;
+  bool was_removed_ = false;  // as it was written of the newest attempt
 };
 
 }  // namespace
@@ -395,6 +407,14 @@ bool is_deployed_v1beta2(const json::object& status) {
   if (phase == nullptr || !phase->is_string()) return false;
   const std::string_view text = phase->get_string();
   return text == "Resuming" || text == "Running";
+}
+
+bool is_removing_v1beta2(const json::object& status) {
+  const json::value whole(status);
+  const json::array& conditions = kube::items_at(whole, {"conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const json::value& one) {
+    return text_at(one, {"type"}) == "DeletingResources" && text_at(one, {"status"}) == "True";
+  });
 }
 
 bool is_stopping_v1beta2(const json::object& status) {

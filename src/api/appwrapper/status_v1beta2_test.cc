@@ -231,6 +231,39 @@ TEST(StatusV1beta2, OneThatIsTakenBackSaysSoWhileItsPodsAreStillThere) {
   EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
 }
 
+TEST(StatusV1beta2, WhatWasSaidOfOneThatIsRemovedStandsAfterARestartUntilSomethingIsSeen) {
+  for (const bool fails : {false, true}) {
+    StatusStory story;
+    story.is_v1beta2 = true;
+    story.placed();
+    story.made(2);
+    story.write();
+    story.facts.sight.ailment = model::Ailment::FailedPods;
+    story.facts.sight.is_removed = true;
+    story.facts.sight.fails = fails;
+    story.facts.sight.trouble = "pod p: exit code 3";
+    const json::object before = story.write();
+    EXPECT_TRUE(is_removing_v1beta2(before));
+    const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
+    EXPECT_EQ(story.write(), before);
+    story.facts.sight = sight;
+    EXPECT_EQ(story.write(), before);
+    story.facts.sight = {};
+    story.facts.row->state = fails ? JobState::Failed : JobState::Waiting;
+    story.facts.row->why = fails ? EndWhy::Failure : EndWhy::StartFailed;
+    story.facts.row->ailment = model::Ailment::FailedPods;
+    EXPECT_EQ(text(story.write(), "phase"), fails ? "Failed" : "Resetting");
+    EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+    EXPECT_EQ(condition(story.status, "Unhealthy"), "True FoundFailedPods");
+    EXPECT_EQ(story.status.contains("resettingCount"), !fails) << "once";
+    EXPECT_FALSE(is_removing_v1beta2(story.status));
+    story.status = before;  // or nothing was written until the next try
+    story.placed(2);
+    EXPECT_EQ(text(story.write(), "phase"), "Resuming");
+    EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
+  }
+}
+
 TEST(StatusV1beta2, OneThatFailedSaysSoWhileItsPodsAreStillThere) {
   StatusStory story;
   story.is_v1beta2 = true;
