@@ -654,7 +654,8 @@ void AttemptBook::tell_demise(const ports::Attempt& attempt, Entry& entry) {
 model::Demise AttemptBook::demise_of(const Entry& entry) {
   if (!entry.outcome) return {};
   model::Demise demise{.ailment = entry.ailment};
-  if (const auto* finished = std::get_if<model::Finished>(&*entry.outcome)) {
+  const auto* finished = std::get_if<model::Finished>(&*entry.outcome);
+  if (finished != nullptr && !finished->success) {
     demise.fails = true;
     demise.exit_code = finished->exit_code;
     demise.reason = finished->reason;
@@ -662,7 +663,7 @@ model::Demise AttemptBook::demise_of(const Entry& entry) {
     demise.requeues = failed->requeues;
     demise.reason = failed->reason;
   } else {
-    return {};  // it was asked for
+    return {};  // it was asked for, or ended well
   }
   return demise;
 }
