@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/ailment.h"
 #include "ports/cluster.h"
@@ -20,6 +21,15 @@ struct PodCounts {
   friend bool operator==(const PodCounts&, const PodCounts&) = default;
 };
 
+/// A pod that does not start, in parts.
+struct StuckPod {
+  std::string pod = {};
+  bool is_on_node = false;   // false: it has found none
+  std::string reason = {};   // one word; "": there is none
+  std::string message = {};  // for people
+  friend bool operator==(const StuckPod&, const StuckPod&) = default;
+};
+
 struct AttemptSight {
   Attempt attempt;
   std::string cluster;
@@ -30,6 +40,7 @@ struct AttemptSight {
   std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
   /// Why pods do not start, or why it is removed; "": nothing is known to be wrong.
   std::string trouble = {};
+  std::vector<StuckPod> stuck_pods = {};  // by their names, the first few
   model::Ailment ailment = model::Ailment::None;
   bool is_removed = false;        // its objects are, because of that, and when they are gone
   bool fails = false;             // its job has failed; else that queues again

@@ -379,14 +379,17 @@ class SumsAlone(WithHub):
     profile = "mcad"
 
     def test_why_pods_do_not_start_is_on_the_object(self):
-        homeless = job("homeless", "sleep", pods=1)
+        homeless = job("homeless", "sleep", pods=2)
         homeless["spec"]["template"]["spec"]["nodeSelector"] = {"nowhere": "to-be-found"}
         self.create(wrapper("homeless", homeless))
-        self.wait("it is told", lambda: self.status("homeless").get("pendingpodconditions"))
-        told = self.status("homeless")["pendingpodconditions"][0]
-        self.assertIn("homeless-", told["podname"])
-        self.assertEqual([(one["type"], one["status"]) for one in told["conditions"]],
-                         [("PodScheduled", "False")], told)
+        def pods():
+            return self.status("homeless").get("pendingpodconditions", [])
+        self.wait("it is told of both", lambda: len({one["podname"] for one in pods()}) == 2)
+        for told in pods():
+            self.assertIn("homeless-", told["podname"])
+            self.assertEqual([(one["type"], one["status"], one["reason"])
+                              for one in told["conditions"]],
+                             [("PodScheduled", "False", "Unschedulable")], told)
         self.wait("it is an event too", lambda: "PodsDoNotStart" in self.kubectl(
             "describe", "appwrapper", "homeless"))
 

@@ -274,13 +274,22 @@ TEST(StatusV1beta1, WhyAPodDoesNotStartIsToldAsMcadTellsIt) {
   StatusStory story;
   story.placed();
   story.made(0);
-  story.facts.sight.trouble = "pod a-1: Unschedulable: 0/3 nodes are available";
+  story.facts.sight.trouble = "pod a-2 on n: ImagePullBackOff";
+  story.facts.sight.stuck_pods = {{"a-1", false, "Unschedulable", "0/3 nodes are available"},
+                                  {"a-2", true, "ImagePullBackOff", ""}};
   EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
             R"([{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
-            R"("message":"0/3 nodes are available"}],"podname":"a-1"}])");
+            R"("message":"0/3 nodes are available"}],"podname":"a-1"},)"
+            R"({"conditions":[{"type":"Ready","status":"False","reason":"ImagePullBackOff"}],)"
+            R"("podname":"a-2"}])");
   const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
   EXPECT_TRUE(story.write().contains("pendingpodconditions")) << "a server that started again";
   story.facts.sight = sight;
+  story.facts.sight.stuck_pods.clear();
+  story.facts.sight.trouble = "Deployment web: it makes no pods";
+  EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
+            R"([{"conditions":[{"type":"PodScheduled","status":"False",)"
+            R"("message":"Deployment web: it makes no pods"}]}])");
   story.facts.sight.trouble.clear();
   EXPECT_FALSE(story.write().contains("pendingpodconditions"));
 }

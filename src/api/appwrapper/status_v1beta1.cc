@@ -362,21 +362,29 @@ class Writer {
     put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
   }
 
-  /// The one pod that is told why it does not start, as MCAD tells of all of them.
+  /// Why pods do not start; of those that have not even been made, whatever says so.
   void put_pending_pods(bool may_start) {
-    const std::string& trouble = facts_.sight.trouble;
-    if (!may_start || trouble.empty() || facts_.is_removed()) {
-      status_.erase("pendingpodconditions");
-      return;
+    const ports::AttemptSight& sight = facts_.sight;
+    json::array told;
+    if (may_start && !facts_.is_removed()) {
+      for (const ports::StuckPod& pod : sight.stuck_pods) told.push_back(pending_pod(pod));
+      if (told.empty() && !sight.trouble.empty())
+        told.push_back(pending_pod({.message = sight.trouble}));
     }
-    const PodTrouble pod = pod_trouble(trouble);
+    if (told.empty()) {
+      status_.erase("pendingpodconditions");
+    } else {
+      status_["pendingpodconditions"] = std::move(told);
+    }
+  }
+  static json::object pending_pod(const ports::StuckPod& pod) {
     json::object condition{{"type", pod.is_on_node ? "Ready" : "PodScheduled"},
                            {"status", "False"}};
     if (!pod.reason.empty()) condition["reason"] = pod.reason;
-    condition["message"] = pod.message;
+    if (!pod.message.empty()) condition["message"] = pod.message;
     json::object entry{{"conditions", json::array{std::move(condition)}}};
     if (!pod.pod.empty()) entry["podname"] = pod.pod;
-    status_["pendingpodconditions"] = json::array{std::move(entry)};
+    return entry;
   }
 
   void put_muster(Stage stage) {

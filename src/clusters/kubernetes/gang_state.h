@@ -65,6 +65,7 @@ struct PodSight {
   bool leads = false;              // its kind calls it the head, the master or the first of a group
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
+  std::uint8_t why_word = 0;       // so many characters of it are the reason, in one word
   std::vector<std::string> devices = {};  // extended resources that it asks for
   PodOutputSight output = {};
 

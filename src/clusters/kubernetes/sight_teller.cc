@@ -4,6 +4,25 @@
 
 namespace muster::clusters {
 
+namespace {
+
+constexpr std::size_t stuck_most = 10;
+
+std::vector<ports::StuckPod> stuck_among(const std::vector<PodSight>& pods) {
+  std::vector<ports::StuckPod> stuck;
+  for (const PodSight& pod : pods) {
+    if (!pod.is_live() || pod.is_deleting || pod.why.empty()) continue;
+    const std::size_t message = pod.why_word == 0 ? 0 : pod.why_word + std::string(": ").size();
+    stuck.push_back({pod.name, !pod.node.empty(), pod.why.substr(0, pod.why_word),
+                     message < pod.why.size() ? pod.why.substr(message) : ""});
+  }
+  std::sort(stuck.begin(), stuck.end(), [](const auto& a, const auto& b) { return a.pod < b.pod; });
+  if (stuck.size() > stuck_most) stuck.resize(stuck_most);
+  return stuck;
+}
+
+}  // namespace
+
 ports::PodCounts pod_counts(const std::vector<PodSight>& pods) {
   ports::PodCounts counts;
   for (const PodSight& pod : pods) {
@@ -51,10 +70,14 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
     const bool is_starting =
         state->phase == GangPhase::Starting || state->phase == GangPhase::Running;
     if (is_starting) sight.trouble = state->reason;
+    if (is_starting && !sight.trouble.empty()) sight.stuck_pods = stuck_among(pods);
   }
   sight.is_removed = stand.demise.ailment != model::Ailment::None;
   sight.fails = stand.demise.fails;
-  if (sight.is_removed) sight.trouble = stand.demise.reason;
+  if (sight.is_removed) {
+    sight.trouble = stand.demise.reason;
+    sight.stuck_pods.clear();
+  }
   if (at->second == sight) return;
   at->second = sight;
   sights_->seen(sight);
