@@ -258,11 +258,15 @@ std::vector<ports::Expected> Loop::expected(const std::string& cluster) const {
   if (id.is_none()) return attempts;
   for (const sched::JobSlot slot : world_.active_in(id)) {
     const sched::Job& job = world_.job(slot);
+    const model::Demise& demise = job.active->demise;
+    const bool is_removed = demise.ailment != model::Ailment::None;
     attempts.push_back({{job.id, job.attempt},
-                        job.state == model::JobState::Running,
+                        job.state == model::JobState::Running || is_removed,
                         false,
                         sched::places_of(world_, *job.active),
-                        counted_of(world_, job)});
+                        counted_of(world_, job),
+                        job.requeues,
+                        demise});
   }
   for (const sched::Orphan& orphan : world_.orphans()) {
     if (orphan.active.cluster == id)

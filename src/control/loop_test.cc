@@ -228,6 +228,34 @@ TEST_F(LoopTest, WhatEndedWhileNobodyListenedIsFoundByTheRelist) {
   EXPECT_EQ(cluster.creations({"a", 2}), 1);
 }
 
+TEST_F(LoopTest, AClusterThatSaidWhyItRemovesAnAttemptIsRemindedOfItAfterARestart) {
+  struct Asked : ports::MemoryCluster {
+    using MemoryCluster::MemoryCluster;
+    void relist(std::span<const ports::Expected> all) override {
+      asked.assign(all.begin(), all.end());
+      MemoryCluster::relist({});
+    }
+    std::vector<ports::Expected> asked;
+  };
+  const model::Demise demise{model::Ailment::TooFewPods, false, 0, 3, "one pod of two"};
+  start();
+  submit("a");
+  for (int i = 1; i < 3; ++i) loop->step(Time{i * 100});
+  ASSERT_EQ(state("a"), model::JobState::Running);
+  ASSERT_TRUE(inbox.put({Time{0}, model::Ailing{"a", 7, {model::Ailment::NotMade}}}));
+  ASSERT_TRUE(inbox.put({Time{0}, model::Ailing{"a", 1, demise}}));
+  loop->step(Time{300});
+  EXPECT_EQ(state("a"), model::JobState::Running) << "until its pods are gone";
+  Asked asked{"c1", {node()}, inbox};
+  auto recovered = recover(store, policy);
+  ASSERT_TRUE(recovered);
+  const Loop again(Loop::Ports{inbox, store, {{"c1", &asked}}}, std::move(*recovered), policy, {});
+  ASSERT_EQ(asked.asked.size(), 1u);
+  EXPECT_TRUE(asked.asked[0].created);
+  EXPECT_EQ(asked.asked[0].demise, demise);
+  EXPECT_EQ(loop->world().hash(), replayed());
+}
+
 TEST_F(LoopTest, AnAttemptThatIsNotInTheBooksIsRemoved) {
   cluster.apply({ports::Verb::Create, {"ghost", 4}, "c1", {{0, "n1", "", 0, 0}}});
   start();

@@ -141,6 +141,7 @@ struct BookActive {
   bool cancelled = false;
   std::optional<std::uint32_t> beneficiary;  // slot
   bool held = false;                         // of stopping: then it is held
+  Demise demise = {};
 };
 
 struct BookJob {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/ailment.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -120,6 +121,7 @@ struct Finished {
   bool success = true;
   int exit_code = 0;     // of the first pod that failed; 128 + n when signal n ended it
   std::string reason{};  // for people: which pod failed and how; empty when all went well
+  Ailment ailment = Ailment::None;  // what the reason says; None also where nobody tells
 };
 /// The attempt did not come to run (conflict, node lost, not ready in time): whole gang back to the
 /// queue after a pause.
@@ -130,6 +132,14 @@ struct StartFailed {
   std::string reason{};  // for people
   /// How often the job was requeued so far in a way that its own limit counts; 0: as before.
   std::uint32_t requeues = 0;
+  Ailment ailment = Ailment::None;  // what the reason says; None also where nobody tells
+};
+/// Its cluster is about to remove the attempt; StartFailed, or Finished, follows when its pods are
+/// gone. Told so that a server that starts in between knows that nobody else removed it.
+struct Ailing {
+  std::string job;
+  std::uint32_t attempt = 0;
+  Demise demise;
 };
 /// A stopped attempt's pods are gone.
 struct Gone {
@@ -195,7 +205,7 @@ using AnyEvent =
                  QueueSet, QueueRemoved, PoolSet, FleetPoolSet, ClusterSet, ClusterLeft, Placed,
                  Stopped, Reserved, ReservationDropped, GivenUp, Started, Finished, StartFailed,
                  Gone, Checkpointed, ClusterHealth, NodeSeen, NodeGone, ForeignPodSeen,
-                 ForeignPodGone, Ticked, FinishedForgotten, PodsBound, ClusterKinds>;
+                 ForeignPodGone, Ticked, FinishedForgotten, PodsBound, ClusterKinds, Ailing>;
 
 /// The variant, copied, moved and destroyed by event.cc alone: every file that holds events would
 /// make these for itself, which is slow to compile.

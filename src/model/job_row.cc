@@ -127,6 +127,7 @@ class Follower {
     if (!is_current(e.attempt)) return false;
     row_.exit_code = e.exit_code;
     row_.reason = e.reason;
+    row_.ailment = e.ailment;
     if (e.success) return end(JobState::Succeeded, EndWhy::Success);
     if (row_.state == JobState::Stopping) return stopped();
     if (row_.failures >= row_.max_retries) return end(JobState::Failed, EndWhy::Failure);
@@ -136,9 +137,14 @@ class Follower {
   bool operator()(const StartFailed& e) {
     if (!is_current(e.attempt)) return false;
     row_.reason = e.reason;
+    row_.ailment = e.ailment;
     return lost();
   }
-  bool operator()(const Gone& e) { return is_current(e.attempt) && lost(); }
+  bool operator()(const Gone& e) {
+    if (!is_current(e.attempt)) return false;
+    row_.ailment = Ailment::None;
+    return lost();
+  }
 
   /// Not about a job, or nothing that a row shows.
   template <typename Other>
@@ -170,7 +176,13 @@ class Follower {
   bool again(EndWhy why) {
     row_.state = JobState::Waiting;
     row_.why = why;
+    if (why != EndWhy::Failure && why != EndWhy::StartFailed) forget_trouble();
     return true;
+  }
+  /// Nothing went wrong with the newest attempt: what is said is of an older one.
+  void forget_trouble() {
+    row_.reason.clear();
+    row_.ailment = Ailment::None;
   }
   bool end(JobState state, EndWhy why) {
     row_.state = state;
@@ -183,8 +195,9 @@ class Follower {
   bool stopped() {
     if (row_.why == EndWhy::Cancelled) return end(JobState::Cancelled, row_.why);
     if (row_.why == EndWhy::RunLimit) return end(JobState::Failed, row_.why);
-    if (row_.why == EndWhy::Held) return move(JobState::Stopping, JobState::Held);
-    return again(row_.why);
+    if (row_.why != EndWhy::Held) return again(row_.why);
+    forget_trouble();
+    return move(JobState::Stopping, JobState::Held);
   }
 
   JobRow& row_;

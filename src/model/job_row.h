@@ -57,6 +57,7 @@ struct JobRow {
   Time finished = Time::never();      // when it reached a final state
   EndWhy why = EndWhy::None;          // while Stopping: why it is being stopped
   std::optional<int> exit_code = {};  // of the newest attempt that ended by itself
+  Ailment ailment = Ailment::None;    // what went wrong, as far as its cluster tells
   std::string reason = {};            // for people: how the newest attempt went wrong
   std::string payload;                // hash of what to run
   Duration run_limit{0};              // 0: none

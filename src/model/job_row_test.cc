@@ -86,6 +86,30 @@ TEST(JobRow, FollowsTheEventsOfAJob) {
   for (const Case& c : cases) EXPECT_EQ(states(c.events), c.expected);
 }
 
+TEST(JobRow, WhatWasWrongWithAnAttemptIsForgottenWhenTheNextOneEndsInAnotherWay) {
+  const auto troubles = [](const std::vector<EventBody>& ends) {
+    JobSubmitted submitted;
+    submitted.spec.id = "a";
+    JobRow row = row_of(submitted, Time{0}, 1);
+    std::string text;
+    std::uint32_t attempt = 0;
+    for (const EventBody& end : ends) {
+      if (std::holds_alternative<Gone>(end)) follow(row, {Time{1}, Stopped{"a", attempt}});
+      if (!std::holds_alternative<Gone>(end)) follow(row, {Time{1}, Placed{"a", ++attempt, "c"}});
+      EXPECT_TRUE(follow(row, {Time{2}, end}));
+      text += fmt::format("{} '{}', ", to_text(row.ailment), row.reason);
+    }
+    return text;
+  };
+  const StartFailed failed{"a", 1, Time{0}, "two of three", 1, Ailment::TooFewPods};
+  StartFailed another = failed;
+  another.attempt = 2;
+  another.ailment = Ailment::Unplaced;
+  EXPECT_EQ(troubles({failed, another}), "TooFewPods 'two of three', Unplaced 'two of three', ");
+  EXPECT_EQ(troubles({failed, Started{"a", 2}, Gone{"a", 2}}),
+            "TooFewPods 'two of three', TooFewPods 'two of three', None '', ");
+}
+
 TEST(JobRow, PriorityAndQueueChangeWhileTheyMay) {
   JobSubmitted submitted;
   submitted.spec.queue = "q";
@@ -137,6 +161,14 @@ TEST(JobRow, TotalsOfAnAbsurdGangStopAtTheLargestNumber) {
   const JobRow row = row_of(submitted, Time{0}, 1);
   EXPECT_EQ(row.pods, 0xffffffffu);
   EXPECT_EQ(row.gpus.v, amount_max);
+}
+
+TEST(JobRow, EveryAilmentHasItsText) {
+  for (int i = 0; i <= static_cast<int>(Ailment::Forgotten); ++i) {
+    const auto ailment = static_cast<Ailment>(i);
+    EXPECT_EQ(parse_ailment(to_text(ailment)), ailment);
+  }
+  EXPECT_FALSE(parse_ailment("Boredom"));
 }
 
 TEST(JobRow, EveryReasonHasItsText) {

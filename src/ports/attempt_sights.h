@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "model/ailment.h"
 #include "ports/cluster.h"
 
 namespace muster::ports {
@@ -19,16 +21,13 @@ struct PodCounts {
   friend bool operator==(const PodCounts&, const PodCounts&) = default;
 };
 
-/// What was wrong with an attempt that is taken back or has failed.
-enum class Ailment {
-  None,
-  NotMade,        // its objects cannot be made
-  MissingObject,  // somebody deleted one of them
-  FailedObject,   // one of them says that it failed
-  FailedPods,     // pods failed, and nothing made up for them in time
-  SickNode,       // it was on a node that is no place for it
-  TooFewPods,     // not enough pods were there or ready in time
-  Forgotten,      // an earlier server took it back, and knew why
+/// A pod that does not start, in parts.
+struct StuckPod {
+  std::string pod = {};
+  bool is_on_node = false;   // false: it has found none
+  std::string reason = {};   // one word; "": there is none
+  std::string message = {};  // for people
+  friend bool operator==(const StuckPod&, const StuckPod&) = default;
 };
 
 struct AttemptSight {
@@ -39,8 +38,12 @@ struct AttemptSight {
   int requeues = 0;  // of the job before this attempt, because it failed or pods were missing
   PodCounts pods = {};
   std::int64_t needed_pods = 0;  // that have to run, or to have succeeded; 0: it is not known
-  std::string trouble = {};      // why pods do not start; "": nothing is known to be wrong
-  Ailment ailment = Ailment::None;
+  /// Why pods do not start, or why it is removed; "": nothing is known to be wrong.
+  std::string trouble = {};
+  std::vector<StuckPod> stuck_pods = {};  // by their names, the first few
+  model::Ailment ailment = model::Ailment::None;
+  bool is_removed = false;        // its objects are, because of that, and when they are gone
+  bool fails = false;             // its job has failed; else that queues again
   std::string kept_failure = {};  // it failed for good and its objects are still there: why it did
   friend bool operator==(const AttemptSight&, const AttemptSight&) = default;
 };

@@ -1,5 +1,5 @@
 // A cluster as the control loop sees it: it takes actions and what comes of them returns as events
-// through the inbox (Started, Finished, StartFailed, Gone, PodsBound; NodeSeen, NodeGone;
+// through the inbox (Started, Ailing, Finished, StartFailed, Gone, PodsBound; NodeSeen, NodeGone;
 // ClusterHealth).
 // There are no replies: an action without an outcome is handed over again.
 //
@@ -66,6 +66,8 @@ struct Expected {
   bool is_orphan = false;
   std::vector<model::PodPlace> pods = {};      // where it is in the books; none of an orphan
   std::vector<model::Resources> counted = {};  // and what they count, as of a create
+  std::uint32_t requeues = 0;                  // of its job before it, as in Action
+  model::Demise demise = {};                   // the cluster was removing it, and had said so
 };
 
 class Cluster {

@@ -37,7 +37,7 @@ class MemoryCluster : public Cluster {
     if (!reachable_) return;
     for (const model::NodeSpec& node : nodes_) say(model::NodeSeen{name_, node});
     std::set<Attempt> wanted;
-    for (const auto& [attempt, created, is_orphan, pods, counted] : expected) {
+    for (const auto& [attempt, created, is_orphan, pods, counted, requeues, demise] : expected) {
       wanted.insert(attempt);
       if (is_orphan) {
         remove(attempt);

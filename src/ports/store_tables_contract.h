@@ -34,7 +34,7 @@ TYPED_TEST_P(StoreTablesContract, AJobsRowFollowsItsEvents) {
       {Time{10}, event},
       {Time{20}, model::Placed{"a", 1, "east", "", halves}},
       {Time{30}, model::Started{"a", 1}},
-      {Time{40}, model::Finished{"a", 1, false}},
+      {Time{40}, model::Finished{"a", 1, false, 3, "it failed", model::Ailment::FailedPods}},
       {Time{50}, model::Placed{"a", 2, "west", "", {}}},
       {Time{60}, model::Started{"a", 2}},
       {Time{70}, model::Finished{"a", 1, true}},  // of an attempt that is no more
@@ -49,6 +49,7 @@ TYPED_TEST_P(StoreTablesContract, AJobsRowFollowsItsEvents) {
   EXPECT_EQ(expected.cluster, "west");
   EXPECT_EQ(expected.failures, 1u);
   EXPECT_EQ(expected.gpus.v, 1'500);
+  EXPECT_EQ(expected.ailment, model::Ailment::FailedPods);
   events = {{Time{80}, model::Finished{"a", 2, true}}, {Time{81}, this->submit("a")}};
   ASSERT_TRUE(store.commit({events}));
   const auto row = this->harness.reopened().job("a");

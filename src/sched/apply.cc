@@ -207,6 +207,7 @@ class Applier {
       Active left = *job.active;
       left.beneficiary = JobSlot::none();  // nobody waits for what is left behind
       left.held = false;
+      left.demise = {};  // however it ends now, nobody asks
       left.at_in_cluster = 0;
       back_to_queue(slot, Time{0});
       // The old pods may still run: they keep their nodes until the cluster says otherwise.
@@ -291,6 +292,14 @@ class Applier {
     job.requeues = std::max(job.requeues, e.requeues);
     if (job.active->stopping) return operator()(model::Gone{e.job, e.attempt});
     back_to_queue(slot, e.not_before);
+    return true;
+  }
+  bool operator()(const model::Ailing& e) {
+    const JobSlot slot = w_.find_job(e.job);
+    if (!is_current(slot, e.attempt)) return false;
+    Active& active = *w_.job(slot).active;
+    if (active.stopping || active.demise == e.demise) return false;
+    active.demise = e.demise;
     return true;
   }
   bool operator()(const model::Gone& e) {

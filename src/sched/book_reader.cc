@@ -324,6 +324,7 @@ Result<Active> BookReader::active_of(JobSlot slot, ShapeId shape, const BookActi
   a.stop = book.stop;
   a.cancelled = book.cancelled;
   a.held = book.held;
+  a.demise = book.demise;
   if (book.beneficiary) a.beneficiary = JobSlot{*book.beneficiary};
   return a;
 }

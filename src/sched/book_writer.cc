@@ -252,6 +252,7 @@ BookActive BookWriter::active_of(const Active& active) const {
   a.stop = active.stop;
   a.cancelled = active.cancelled;
   a.held = active.held;
+  a.demise = active.demise;
   if (!active.beneficiary.is_none()) a.beneficiary = active.beneficiary.v;
   return a;
 }

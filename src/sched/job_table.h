@@ -36,6 +36,7 @@ struct Active {
   model::StopWhy stop = model::StopWhy::Priority;
   bool cancelled = false;
   bool held = false;                // of stopping: when its pods are gone the job is held
+  model::Demise demise;             // its cluster removes it, because of that
   JobSlot beneficiary;              // the job it is stopped for
   std::uint32_t at_in_cluster = 0;  // index in World::active_in(cluster), stays_in, stakes_in
   int counted_at = 0;               // its class while it counts among those who may be evicted

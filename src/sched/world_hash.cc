@@ -18,6 +18,8 @@ std::uint64_t hash_of(const World& world, const Active& active) {
       .add(active.cancelled);
   if (active.stopping) h.add(static_cast<int>(active.stop));
   if (active.held) h.add(std::string_view("held"));  // older books keep their hash
+  if (const model::Demise& d = active.demise; d.ailment != model::Ailment::None)
+    h.add(static_cast<int>(d.ailment)).add(d.fails).add(d.exit_code).add(d.requeues).add(d.reason);
   if (!active.beneficiary.is_none()) h.add(world.job(active.beneficiary).id);
   std::uint64_t pods = 0;
   for (const PodOn& pod : active.pods) {

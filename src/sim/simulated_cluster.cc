@@ -175,7 +175,7 @@ void SimulatedCluster::relist(std::span<const ports::Expected> expected) {
   }
   resync();
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created, is_orphan, pods, counted] : expected) {
+  for (const auto& [attempt, created, is_orphan, pods, counted, requeues, demise] : expected) {
     if (!is_orphan) wanted.insert(attempt);
     const auto it = groups_.find(attempt);
     if (it != groups_.end()) {

@@ -18,7 +18,8 @@ std::vector<Golden> goldens() {
   return {{"tests/store/books_v1.golden", sample_books()},
           {"tests/store/books_v2.golden", sample_books_v2()},
           {"tests/store/books_v3.golden", sample_books_v3()},
-          {"tests/store/books_v4.golden", sample_books_v4()}};
+          {"tests/store/books_v4.golden", sample_books_v4()},
+          {"tests/store/books_v5.golden", sample_books_v5()}};
 }
 
 std::string encoded(const model::BookRecord& record) {
@@ -30,7 +31,8 @@ std::string encoded(const model::BookRecord& record) {
 TEST(BookCodec, EveryKindOfRecordComesBackTheSame) {
   std::vector<bool> seen(std::variant_size_v<model::BookRecord>);
   std::vector<model::BookRecord> records = sample_books();
-  for (const auto& newer : {sample_books_v2(), sample_books_v3(), sample_books_v4()})
+  for (const auto& newer :
+       {sample_books_v2(), sample_books_v3(), sample_books_v4(), sample_books_v5()})
     records.insert(records.end(), newer.begin(), newer.end());
   for (const model::BookRecord& record : records) {
     const std::string bytes = encoded(record);

@@ -53,12 +53,18 @@ template <typename A>
 void fields(A& a, Finished& e) {
   a(e.job, e.attempt, e.success);
   if (a.version >= 2) a(e.exit_code, e.reason);
+  if (a.version >= 3) a(e.ailment);
 }
 template <typename A>
 void fields(A& a, StartFailed& e) {
   a(e.job, e.attempt, e.not_before);
   if (a.version >= 2) a(e.reason);
   if (a.version >= 3) a(e.requeues);
+  if (a.version >= 4) a(e.ailment);
+}
+template <typename A>
+void fields(A& a, Ailing& e) {
+  a(e.job, e.attempt, e.demise);
 }
 template <typename A>
 void fields(A& a, ClusterHealth& e) {
@@ -144,8 +150,8 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, ReservationDropped>) return {16, 1, "ReservationDropped"};
   if constexpr (std::same_as<E, GivenUp>) return {17, 1, "GivenUp"};
   if constexpr (std::same_as<E, Started>) return {18, 1, "Started"};
-  if constexpr (std::same_as<E, Finished>) return {19, 2, "Finished"};
-  if constexpr (std::same_as<E, StartFailed>) return {20, 3, "StartFailed"};
+  if constexpr (std::same_as<E, Finished>) return {19, 3, "Finished"};
+  if constexpr (std::same_as<E, StartFailed>) return {20, 4, "StartFailed"};
   if constexpr (std::same_as<E, Gone>) return {21, 1, "Gone"};
   if constexpr (std::same_as<E, Checkpointed>) return {22, 1, "Checkpointed"};
   if constexpr (std::same_as<E, ClusterHealth>) return {23, 1, "ClusterHealth"};
@@ -157,6 +163,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<E, FinishedForgotten>) return {29, 1, "FinishedForgotten"};
   if constexpr (std::same_as<E, PodsBound>) return {30, 1, "PodsBound"};
   if constexpr (std::same_as<E, ClusterKinds>) return {31, 1, "ClusterKinds"};
+  if constexpr (std::same_as<E, Ailing>) return {32, 1, "Ailing"};
 }
 
 constexpr wire::Stream stream{"journal", "event"};

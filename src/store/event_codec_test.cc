@@ -21,7 +21,8 @@ constexpr Golden goldens[] = {{"tests/store/journal_v1.golden", Fields::First, 2
                               {"tests/store/journal_v4.golden", Fields::Fourth, 30},
                               {"tests/store/journal_v5.golden", Fields::Fifth, 30},
                               {"tests/store/journal_v6.golden", Fields::Sixth, 31},
-                              {"tests/store/journal_v7.golden", Fields::Seventh, 31}};
+                              {"tests/store/journal_v7.golden", Fields::Seventh, 31},
+                              {"tests/store/journal_v8.golden", Fields::Eighth, 32}};
 
 std::string encoded(const model::Event& event) {
   std::string bytes;

@@ -19,7 +19,7 @@ using model::JobState;
 constexpr std::string_view columns =
     "submit, id, name, user_name, queue, priority, state, attempt, failures, max_retries, cluster, "
     "submitted, started, finished, why, payload, run_limit, pods, gpus, exit_code, reason, "
-    "labels, pool";
+    "labels, pool, ailment";
 constexpr std::string_view last_character = "\xf4\x8f\xbf\xbf";
 
 std::int64_t whole(std::uint64_t v) { return static_cast<std::int64_t>(v); }
@@ -63,6 +63,7 @@ JobRow job_of(const Row& row) {
   for (std::size_t i = 0; i + 1 < labels.size(); i += 2)
     job.labels.emplace(labels[i], labels[i + 1]);
   job.pool = row.text(22);
+  job.ailment = model::parse_ailment(row.text(23)).value_or(model::Ailment::None);
   return job;
 }
 
@@ -292,13 +293,13 @@ Batch insert_jobs(const std::vector<JobRow>& rows, const LabelTexts& texts) {
   static const std::string sql = fmt::format(
       "insert into jobs ({}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
       "$15, $16, $17, $18, $19, $20, $21, $22, "
-      "$23) on conflict (id) do nothing",
+      "$23, $24) on conflict (id) do nothing",
       columns);
-  Batch batch{sql, 23, {}};
+  Batch batch{sql, 24, {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const JobRow& row = rows[i];
-    const std::array<Value, 23> values = {
+    const std::array<Value, 24> values = {
         whole(row.submit),
         row.id,
         row.name,
@@ -322,6 +323,7 @@ Batch insert_jobs(const std::vector<JobRow>& rows, const LabelTexts& texts) {
         row.reason,
         texts.rows[i],
         row.pool,
+        model::to_text(row.ailment),
     };
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }
@@ -332,12 +334,12 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
   Batch batch{
       "update jobs set queue = $1, priority = $2, state = $3, attempt = $4, failures = $5, "
       "cluster = $6, started = $7, finished = $8, why = $9, exit_code = $10, reason = $11, "
-      "pool = $12, gpus = $13 where submit = $14",
-      14,
+      "pool = $12, gpus = $13, ailment = $14 where submit = $15",
+      15,
       {}};
   batch.values.reserve(rows.size() * batch.columns);
   for (const JobRow& row : rows) {
-    const std::array<Value, 14> values = {row.queue,
+    const std::array<Value, 15> values = {row.queue,
                                           std::int64_t{row.priority},
                                           model::to_text(row.state),
                                           std::int64_t{row.attempt},
@@ -350,6 +352,7 @@ Batch update_jobs(const std::vector<JobRow>& rows) {
                                           row.reason,
                                           row.pool,
                                           row.gpus.v,
+                                          model::to_text(row.ailment),
                                           whole(row.submit)};
     batch.values.insert(batch.values.end(), values.begin(), values.end());
   }

@@ -123,6 +123,10 @@ template <typename A>
 void fields(A& a, PodPlace& p) {
   a(p.set, p.node, p.gpu_type, p.devices, p.each);
 }
+template <typename A>
+void fields(A& a, Demise& d) {
+  a(d.ailment, d.fails, d.exit_code, d.requeues, d.reason);
+}
 /// The last value of each enum that is written: a greater one is corrupt. New values go at the end,
 /// with a new version of the kinds that hold them.
 constexpr int last_of(Choice, Operator) { return static_cast<int>(Operator::Lt); }
@@ -132,6 +136,7 @@ constexpr int last_of(Choice, Strategy) { return static_cast<int>(Strategy::Fifo
 constexpr int last_of(Choice, Admission) { return static_cast<int>(Admission::Draining); }
 constexpr int last_of(Choice, Health) { return static_cast<int>(Health::Cordoned); }
 constexpr int last_of(Choice, StopWhy) { return static_cast<int>(StopWhy::ClusterLost); }
+constexpr int last_of(Choice, Ailment) { return static_cast<int>(Ailment::Forgotten); }
 constexpr int last_of(Choice, FailWhy) { return static_cast<int>(FailWhy::RetriesExhausted); }
 
 constexpr int last_of(Choice, JobState) { return static_cast<int>(JobState::Cancelled); }

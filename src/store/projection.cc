@@ -14,7 +14,7 @@ using namespace model;
 bool shows(const EventBody& body) {
   return !std::holds_alternative<JobSubmitted>(body) && !std::holds_alternative<Reserved>(body) &&
          !std::holds_alternative<ReservationDropped>(body) &&
-         !std::holds_alternative<Checkpointed>(body);
+         !std::holds_alternative<Checkpointed>(body) && !std::holds_alternative<Ailing>(body);
 }
 
 /// Length of the valid UTF-8 sequence at the front; 0 if there is none. A zero byte is not valid.

@@ -48,7 +48,8 @@ constexpr std::array<std::string_view, std::variant_size_v<model::AnyEvent>> kin
     "",
     "forgotten",
     "bound",
-    ""};
+    "",
+    "ailing"};
 
 constexpr std::array<std::string_view, 5> stop_words = {
     "for a job of higher priority", "for a job inside its guaranteed amounts",
@@ -175,6 +176,11 @@ struct Fields {
     attempt(e.job, e.attempt);
     text(fmt::format("job {} did not start and queues again{}{}", e.job,
                      e.reason.empty() ? "" : ": ", e.reason));
+  }
+  void operator()(const Ailing& e) {
+    attempt(e.job, e.attempt);
+    text(fmt::format("attempt {} of job {} is being removed: {}", e.attempt, e.job,
+                     e.demise.reason));
   }
   void operator()(const Gone& e) {
     attempt(e.job, e.attempt);

@@ -24,6 +24,14 @@ TEST(EventJson, AnEventHasItsNumberItsKindAndASentence) {
   EXPECT_EQ(out.at("text"), "job a failed with exit code 3: pod 0 failed");
 }
 
+TEST(EventJson, WhyAnAttemptIsRemovedIsToldWhenItBegins) {
+  const model::Ailing ailing{"a", 2, {model::Ailment::SickNode, false, 0, 0, "on node n1"}};
+  const json::object out = json::parse(event_json({Time{5}, ailing}, 17, std::nullopt)).as_object();
+  EXPECT_EQ(out.at("kind"), "ailing");
+  EXPECT_EQ(out.at("attempt").to_number<int>(), 2);
+  EXPECT_EQ(out.at("text"), "attempt 2 of job a is being removed: on node n1");
+}
+
 TEST(EventJson, WhatPeopleAskAndDecisionsHaveKindsAndSightMostlyNot) {
   EXPECT_EQ(event_kind(model::JobSubmitted{}), "submitted");
   EXPECT_EQ(event_kind(model::ReservationDropped{}), "reservation-dropped");

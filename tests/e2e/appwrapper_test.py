@@ -379,14 +379,17 @@ class SumsAlone(WithHub):
     profile = "mcad"
 
     def test_why_pods_do_not_start_is_on_the_object(self):
-        homeless = job("homeless", "sleep", pods=1)
+        homeless = job("homeless", "sleep", pods=2)
         homeless["spec"]["template"]["spec"]["nodeSelector"] = {"nowhere": "to-be-found"}
         self.create(wrapper("homeless", homeless))
-        self.wait("it is told", lambda: self.status("homeless").get("pendingpodconditions"))
-        told = self.status("homeless")["pendingpodconditions"][0]
-        self.assertIn("homeless-", told["podname"])
-        self.assertEqual([(one["type"], one["status"]) for one in told["conditions"]],
-                         [("PodScheduled", "False")], told)
+        def pods():
+            return self.status("homeless").get("pendingpodconditions", [])
+        self.wait("it is told of both", lambda: len({one["podname"] for one in pods()}) == 2)
+        for told in pods():
+            self.assertIn("homeless-", told["podname"])
+            self.assertEqual([(one["type"], one["status"], one["reason"])
+                              for one in told["conditions"]],
+                             [("PodScheduled", "False", "Unschedulable")], told)
         self.wait("it is an event too", lambda: "PodsDoNotStart" in self.kubectl(
             "describe", "appwrapper", "homeless"))
 
@@ -589,14 +592,37 @@ class Successor(WithHub):
             self.wait(f"reset {count} pauses", lambda one=count: (
                 self.status("bad").get("phase"), self.status("bad").get("resettingCount")) == (
                     "Resetting", one))
+            self.wait("nothing of it is out", lambda: not self.names("jobs"))
             self.server.kill()
-            self.assertEqual(self.names("jobs"), [], "nothing of it is out")
             self.server.start()
         self.wait_phase("bad", "Failed")
         status = self.status("bad")
         self.assertEqual(status["resettingCount"], 2)
         self.assertIn("requeued 2 times, the most it may be", str(status))
         self.assertEqual(self.server.job(status["muster"]["job"])["attempt"], 3)
+
+    def test_what_is_gone_when_the_server_that_took_it_back_is_back_was_deleted_by_nobody(self):
+        gated = job("gated", pods=1)
+        pod = gated["spec"]["template"]
+        pod["metadata"] = {"finalizers": ["example.com/slow"]}
+        pod["spec"]["schedulingGates"] = [{"name": "example.com/closed"}]
+        self.create(self.annotated("gated", gated, warmupGracePeriodDuration="2s",
+                                   retryPausePeriodDuration="1h"))
+        self.wait("its Job is being deleted", lambda: "deletionTimestamp" in self.kubectl(
+            "get", "jobs", "-o", "json"))
+        self.wait_phase("gated", "Resetting")
+        self.assertEqual(self.condition("gated", "DeletingResources"),
+                         ("True", "DeletionInitiated"))
+        self.server.kill()
+        self.kubectl("patch", *self.names("pods"), "--type=merge", "-p",
+                     '{"metadata": {"finalizers": null}}')
+        self.wait("nothing of it is left", lambda: not self.names("jobs,pods"))
+        self.server.start()
+        self.wait("all of it is gone", lambda: self.condition("gated", "DeletingResources") == (
+            "False", "DeletionComplete"))
+        self.assertEqual(self.status("gated")["phase"], "Resetting")
+        self.assertEqual(self.condition("gated", "Unhealthy"), ("True", "InsufficientPodsReady"))
+        self.assertEqual(self.status("gated")["resettingCount"], 1)
 
     def test_of_its_spec_nothing_changes_but_suspend_and_what_others_add(self):
         made = components("fixed", job("fixed", "sleep", pods=1, cpu="1000"), job("other"))

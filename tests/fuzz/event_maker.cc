@@ -305,6 +305,8 @@ model::EventBody EventMaker::came_of_it(std::size_t which) {
       return model::Gone{id, attempt};
     case 4:
       return model::PodsBound{id, attempt, places(id)};
+    case 5:
+      return model::Ailing{id, attempt, {model::Ailment::TooFewPods, one_in(2), 1, 1, ""}};
     default:
       return model::Checkpointed{id};
   }
@@ -338,7 +340,7 @@ model::Event EventMaker::next() {
   const std::size_t which = below(48);
   if (which < 16) return {at, asked(which)};
   if (which < 24) return {at, decided(which % 5)};
-  if (which < 36) return {at, came_of_it(which % 6)};
+  if (which < 36) return {at, came_of_it(which % 7)};
   return {at, seen(which % 8)};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/ailment.h"
 #include "model/job_row.h"
 #include "ports/attempt_sights.h"
 #include "work/wrapped/wrapped_job.h"
@@ -78,6 +79,19 @@ struct WrapperFacts {
   /// Of such a failure.
   const std::string& why_kept_failed() const {
     return failed_before.empty() ? sight.kept_failure : failed_before;
+  }
+  /// What was wrong with the newest attempt; None: nothing, or nobody tells.
+  model::Ailment ailment() const {
+    if (is_seen() && sight.ailment != model::Ailment::None) return sight.ailment;
+    const bool has_failed =
+        row && (row->why == model::EndWhy::Failure || row->why == model::EndWhy::StartFailed);
+    return has_failed ? row->ailment : model::Ailment::None;
+  }
+  /// What it wraps is being removed because of what is wrong with it, and counts until it is gone.
+  bool is_removed() const {
+    const bool is_out =
+        row && (row->state == model::JobState::Starting || row->state == model::JobState::Running);
+    return is_out && is_seen() && sight.is_removed;
   }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {

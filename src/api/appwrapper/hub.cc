@@ -230,9 +230,6 @@ void AppWrapperHub::do_events(Time now) {
       continue;
     }
     if (row->state != model::JobState::Waiting) record.facts.wait.reset();
-    const bool has_failed =
-        row->why == model::EndWhy::StartFailed || row->why == model::EndWhy::Failure;
-    if (row->state == model::JobState::Waiting && !has_failed) row->reason.clear();  // an older one
     copies_->let_go(record.job());  // it may be over, or run in the hub's own cluster now
     if (model::is_final(row->state) && record.is_gone) {
       forget(at);

@@ -180,6 +180,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   /// Somebody else manages it.
   bool is_foreign(const boost::json::value& object) const;
   /// It failed, and its job is known while what it made is kept.
+  bool is_in_books(const std::string& job) const;
   std::optional<KeptFailure> kept_failure_of(const Record& record,
                                              const boost::json::object& status) const;
   /// As an earlier server did. Its time goes on from then.

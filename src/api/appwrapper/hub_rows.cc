@@ -115,11 +115,12 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   row.attempt = job.attempt;
   if (facts.is_seen()) {
     row.pods = facts.sight.pods;
-    row.trouble = facts.sight.trouble;
+    if (!facts.sight.is_removed) row.trouble = facts.sight.trouble;
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
   if (facts.is_kept_failure()) row.reason = facts.why_kept_failed();
+  if (facts.is_removed()) row.reason = facts.sight.trouble;
   if (facts.is_tried_again()) row.reason = job.reason;
   if (facts.wait) row.reason = why_it_waits(facts);
 }

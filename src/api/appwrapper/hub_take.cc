@@ -138,6 +138,12 @@ bool AppWrapperHub::is_foreign(const json::value& object) const {
   return (has_kueue_ && is_labelled_for_kueue(object)) || is_managed_by_others(object);
 }
 
+/// Also while nobody can tell.
+bool AppWrapperHub::is_in_books(const std::string& job) const {
+  const auto known = parts_->store.job(job);
+  return known || known.error().fault != Fault::NotFound;
+}
+
 std::optional<KeptFailure> AppWrapperHub::kept_failure_of(const Record& record,
                                                           const json::object& status) const {
   auto kept = record.is_v1beta2 ? kept_failure_v1beta2(status) : std::nullopt;
@@ -168,9 +174,11 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   if (record.is_foreign) return;
   const json::object status = status_of(object);
   const auto kept = kept_failure_of(record, status);
-  // What was only refused is read again: it may have been changed, or may be allowed by now.
+  // What was only refused is read again: it may have been changed, or may be allowed by now. One
+  // that failed is not over for the books until what it wraps is gone.
   record.is_final = (record.is_v1beta2 ? is_final_v1beta2(status) : is_final_v1beta1(status)) &&
-                    !is_refused(status) && !kept;
+                    !is_refused(status) && !kept &&
+                    !(is_removing_v1beta2(status) && is_in_books(record.job()));
   if (record.is_final) record.ended_as = ended_as(status);
   auto as_job = read(object, wrap_options());
   if (as_job) {

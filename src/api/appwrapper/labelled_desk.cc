@@ -386,9 +386,6 @@ void LabelledDesk::follow(const model::Event& event, Time now) {
     return;
   }
   if (row->state != JobState::Waiting) record.facts.wait.reset();
-  const bool has_failed =
-      row->why == model::EndWhy::StartFailed || row->why == model::EndWhy::Failure;
-  if (row->state == JobState::Waiting && !has_failed) row->reason.clear();  // an older one
   if (model::is_final(row->state) && record.is_gone) return forget(at);
   if (record.is_gone) return;
   parts_.ask_why(record.job(), is_waiting(row->state) ? now : Time::never());

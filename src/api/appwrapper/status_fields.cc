@@ -120,26 +120,6 @@ bool is_counts_only(const json::object& before, const json::object& patch) {
   });
 }
 
-PodTrouble pod_trouble(std::string_view trouble) {
-  constexpr std::string_view pod = "pod ";
-  constexpr std::string_view colon = ": ";
-  PodTrouble made;
-  made.message = trouble;
-  const std::size_t end = trouble.find(colon);
-  if (!trouble.starts_with(pod) || end == std::string_view::npos) return made;
-  const std::string_view where = trouble.substr(pod.size(), end - pod.size());
-  made.pod = where.substr(0, where.find(' '));
-  made.is_on_node = made.pod.size() < where.size();
-  made.message = trouble.substr(end + colon.size());
-  const std::size_t word = made.message.find(colon);
-  if (word == std::string_view::npos ||
-      made.message.substr(0, word).find(' ') != std::string_view::npos)
-    return made;
-  made.reason = made.message.substr(0, word);
-  made.message.remove_prefix(word + colon.size());
-  return made;
-}
-
 bool all_pods_run(const WrapperFacts& facts) {
   if (!facts.is_seen()) return false;
   const ports::PodCounts& pods = facts.sight.pods;

@@ -34,15 +34,6 @@ WaitingWords waiting_words(const WrapperFacts& facts);
 /// not start, or in other words than before why it waits: what changes all the time.
 bool is_counts_only(const boost::json::object& before, const boost::json::object& patch);
 
-/// What a cluster says of a pod that does not start (ports::AttemptSight::trouble), in parts.
-struct PodTrouble {
-  std::string_view pod = {};     // "": it is not about a pod
-  bool is_on_node = false;       // false: it has found none
-  std::string_view reason = {};  // one word; "": there is none
-  std::string_view message = {};
-};
-PodTrouble pod_trouble(std::string_view trouble);
-
 /// All pods that it wants run, or have run.
 bool all_pods_run(const WrapperFacts& facts);
 

@@ -1,91 +1,19 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <boost/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "api/appwrapper/status_fields.h"
-#include "api/appwrapper/status_v1beta1.h"
-#include "api/appwrapper/status_v1beta2.h"
-#include "kube/json.h"
+#include "api/appwrapper/testing/status_story.h"
 
 namespace muster::api {
 namespace {
 
-namespace json = boost::json;
-using model::EndWhy;
-using model::JobState;
-
-std::string text(const json::object& from, std::string_view key) {
-  return std::string(kube::text_at(json::value(from), {key}));
-}
-
-/// "Init Queueing/AwaitingHeadOfLine ..."
-std::string conditions(const json::object& status) {
-  std::string line;
-  const json::value whole(status);
-  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
-    const std::string_view reason = kube::text_at(one, {"reason"});
-    if (!line.empty()) line += ' ';
-    line += kube::text_at(one, {"type"});
-    if (!reason.empty()) line += "/" + std::string(reason);
-  }
-  return line;
-}
-
-std::string message(const json::object& status, std::string_view type, std::string_view reason) {
-  const json::value whole(status);
-  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
-    if (kube::text_at(one, {"type"}) == type && kube::text_at(one, {"reason"}) == reason)
-      return std::string(kube::text_at(one, {"message"}));
-  }
-  return "no such condition";
-}
-
-struct Story {
-  WrapperFacts facts;
-  Time now = Time{0} + hours(1);
-  json::object status;
-  bool is_v1beta2 = false;
-
-  Story() {
-    facts.row.emplace();
-    facts.row->id = "aw-1-uid";
-    facts.row->queue = "default";
-    facts.row->pods = 2;
-    facts.ask.priority = 7;
-    facts.ask.totals = {3000, std::int64_t{5} << 30, 1};
-  }
-  json::object& write() {
-    now = now + seconds(1);
-    status = is_v1beta2 ? status_v1beta2(status, facts, now) : status_v1beta1(status, facts, now);
-    return status;
-  }
-  void waits(WrapperWait::Kind kind = WrapperWait::Kind::Room) {
-    facts.row->state = JobState::Waiting;
-    facts.wait = WrapperWait{kind, "waits for room: 1 of 2 pods fit in cluster a", now};
-  }
-  void placed(std::uint32_t attempt = 1) {
-    facts.wait.reset();
-    facts.row->state = JobState::Starting;
-    facts.row->attempt = attempt;
-    facts.row->cluster = "a";
-    facts.row->started = Time::never();
-    facts.row->why = EndWhy::None;
-  }
-  void made(int running = 0) {
-    facts.row->state = JobState::Running;
-    facts.row->started = now;
-    facts.sight.attempt = {facts.row->id, facts.row->attempt};
-    facts.sight.is_made = true;
-    facts.sight.pods = {2 - running, running, 0, 0};
-  }
-};
-
 TEST(StatusV1beta1, OneThatIsNewIsQueueing) {
-  Story story;
+  StatusStory story;
   const json::object& status = story.write();
   EXPECT_EQ(conditions(status), "Init Queueing/AwaitingHeadOfLine");
   EXPECT_EQ(text(status, "state"), "Pending");
@@ -98,7 +26,7 @@ TEST(StatusV1beta1, OneThatIsNewIsQueueing) {
 }
 
 TEST(StatusV1beta1, OneThatDoesNotFitBacksOffInTheWordsOfTheGuide) {
-  Story story;
+  StatusStory story;
   story.waits();
   const json::object& status = story.write();
   EXPECT_EQ(conditions(status),
@@ -115,14 +43,14 @@ TEST(StatusV1beta1, OneThatDoesNotFitBacksOffInTheWordsOfTheGuide) {
 }
 
 TEST(StatusV1beta1, OneOverItsQuotaSaysSo) {
-  Story story;
+  StatusStory story;
   story.waits(WrapperWait::Kind::Quota);
   EXPECT_EQ(message(story.write(), "Backoff", "quota limit exceeded"),
             "Insufficient quota and/or resources to dispatch AppWrapper.");
 }
 
 TEST(StatusV1beta1, OneThatFitsIsDispatchedWithTheConditionsOfTheGuide) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   const json::object& status = story.write();
@@ -139,7 +67,7 @@ TEST(StatusV1beta1, OneThatFitsIsDispatchedWithTheConditionsOfTheGuide) {
 }
 
 TEST(StatusV1beta1, TheSameFactsAddNothing) {
-  Story story;
+  StatusStory story;
   story.waits();
   const json::object once = story.write();
   EXPECT_EQ(story.write(), once);
@@ -152,7 +80,7 @@ TEST(StatusV1beta1, TheSameFactsAddNothing) {
 }
 
 TEST(StatusV1beta1, OneWhoseItemsAreCompleteHoldsUntilItsPodsHaveEnded) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   story.write();
@@ -172,7 +100,7 @@ TEST(StatusV1beta1, OneWhoseItemsAreCompleteHoldsUntilItsPodsHaveEnded) {
 }
 
 TEST(StatusV1beta1, InTheProfileOfMcadOneThatNamesNoEndRunsOn) {
-  Story story;
+  StatusStory story;
   story.facts.is_mcad = true;
   story.placed();
   story.made(2);
@@ -184,7 +112,7 @@ TEST(StatusV1beta1, InTheProfileOfMcadOneThatNamesNoEndRunsOn) {
 }
 
 TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
-  Story story;
+  StatusStory story;
   story.facts.ask.min_available = 2;
   story.facts.ask.first_wait = seconds(60);
   story.placed();
@@ -194,6 +122,7 @@ TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
       "Insufficient number of Running and Completed pods, minimum=2, running=1, completed=0.";
   story.facts.row->state = JobState::Waiting;
   story.facts.row->why = EndWhy::StartFailed;
+  story.facts.row->ailment = model::Ailment::TooFewPods;
   story.facts.row->reason = why;
   const json::object back = story.write();
   EXPECT_EQ(conditions(back),
@@ -215,40 +144,66 @@ TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
 }
 
 TEST(StatusV1beta1, WhyItWasRequeuedIsSaidInTheWordThatMcadHasForTheCase) {
+  using model::Ailment;
+  const std::string said = "whatever the cluster says for people";
   const struct {
     EndWhy why;
-    std::string reason;
+    Ailment ailment;
     int running;
     const char* word;
     std::string message;
   } cases[] = {
-      {EndWhy::StartFailed, "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes",
-       0, "PodsFailedScheduling", "Pods failed scheduling failed=2, running=0."},
-      {EndWhy::StartFailed, "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes",
-       1, "MinPodsNotRunning",
-       "not all pods were ready within 10 s; pod a: Unschedulable: 0/3 nodes"},
-      {EndWhy::StartFailed, "not all pods were ready within 10 s", 0, "MinPodsNotRunning",
-       "not all pods were ready within 10 s"},
-      {EndWhy::StartFailed, "pod p was deleted by somebody else", 2, "PodsLost",
-       "pod p was deleted by somebody else"},
-      {EndWhy::ClusterLost, "", 2, "ClusterLost", "Its cluster is lost."},
+      {EndWhy::StartFailed, Ailment::Unplaced, 0, "PodsFailedScheduling",
+       "Pods failed scheduling failed=2, running=0."},
+      {EndWhy::StartFailed, Ailment::Unplaced, 1, "MinPodsNotRunning", said},
+      {EndWhy::StartFailed, Ailment::TooFewPods, 0, "MinPodsNotRunning", said},
+      {EndWhy::None, Ailment::TooFewPods, 2, "MinPodsNotRunning", said},  // and it is out again
+      {EndWhy::StartFailed, Ailment::MissingObject, 2, "PodsLost", said},
+      {EndWhy::StartFailed, Ailment::None, 2, "PodsLost", said},
+      {EndWhy::ClusterLost, Ailment::None, 2, "ClusterLost", "Its cluster is lost."},
   };
   for (const auto& c : cases) {
-    Story story;
+    StatusStory story;
     story.placed();
     story.made(c.running);
     story.write();
     story.facts.row->state = JobState::Waiting;
     story.facts.row->why = c.why;
-    story.facts.row->reason = c.reason;
+    story.facts.row->ailment = c.ailment;
+    story.facts.row->reason = said;
     story.facts.sight.pods = {};
     EXPECT_EQ(message(story.write(), "PreemptCandidate", c.word), c.message);
     EXPECT_EQ(message(story.status, "Backoff", "PreemptionTriggered"), c.message);
   }
 }
 
+TEST(StatusV1beta1, OneThatWasRequeuedAsOftenAsItMayBeIsDeletedAndOneThatFailedIsNot) {
+  using model::Ailment;
+  const std::tuple<Ailment, const char*, const char*> cases[] = {
+      {Ailment::TooFewPods, "Deleted", "MaxNumRequeuingsReached"},
+      {Ailment::Forgotten, "Deleted", "MaxNumRequeuingsReached"},
+      {Ailment::FailedObject, "Failed", "PodsFailed"},
+      {Ailment::None, "Failed", "PodsFailed"},
+  };
+  for (const auto& [ailment, state, reason] : cases) {
+    StatusStory story;
+    story.placed();
+    story.made(1);
+    story.write();
+    story.facts.sight = {};  // a server that started again knows what the journal says
+    story.facts.row->started = story.now;
+    story.facts.row->state = JobState::Failed;
+    story.facts.row->why = EndWhy::Failure;
+    story.facts.row->ailment = ailment;
+    story.facts.row->reason = "in whatever words";
+    EXPECT_EQ(text(story.write(), "state"), state);
+    EXPECT_EQ(message(story.status, state, reason), "in whatever words");
+    EXPECT_EQ(known_state(story.facts), state);
+  }
+}
+
 TEST(StatusV1beta1, ARequeueThatNobodySawBetweenTwoWritesIsCounted) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   story.write();
@@ -261,7 +216,7 @@ TEST(StatusV1beta1, ARequeueThatNobodySawBetweenTwoWritesIsCounted) {
 
 TEST(StatusV1beta1, TheTimeOfRequeuesGrowsAsMcadsDoes) {
   const auto times = [](work::GrowthType growth, Duration first, Duration most) {
-    Story story;
+    StatusStory story;
     story.facts.ask.min_available = 2;
     story.facts.ask.first_wait = first;
     story.facts.ask.next_wait = seconds(60);
@@ -274,7 +229,7 @@ TEST(StatusV1beta1, TheTimeOfRequeuesGrowsAsMcadsDoes) {
       story.write();
       story.facts.row->state = JobState::Waiting;
       story.facts.row->why = EndWhy::StartFailed;
-      story.facts.row->reason = "Insufficient number of Running and Completed pods";
+      story.facts.row->ailment = model::Ailment::TooFewPods;
       story.write();
       line += fmt::format("{} ",
                           kube::integer_at(json::value(story.status), {"requeueingTimeInSeconds"}));
@@ -290,7 +245,7 @@ TEST(StatusV1beta1, TheTimeOfRequeuesGrowsAsMcadsDoes) {
 }
 
 TEST(StatusV1beta1, RequeuesBetweenTwoWritesAreCountedAndAttemptsThatCouldNotBeMadeAreNot) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   story.write();
@@ -306,7 +261,7 @@ TEST(StatusV1beta1, RequeuesBetweenTwoWritesAreCountedAndAttemptsThatCouldNotBeM
 }
 
 TEST(StatusV1beta1, OneWhoseItemsAreCompleteAndHasNoPodsLeftHoldsNothing) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   story.write();
@@ -316,23 +271,32 @@ TEST(StatusV1beta1, OneWhoseItemsAreCompleteAndHasNoPodsLeftHoldsNothing) {
 }
 
 TEST(StatusV1beta1, WhyAPodDoesNotStartIsToldAsMcadTellsIt) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(0);
-  story.facts.sight.trouble = "pod a-1: Unschedulable: 0/3 nodes are available";
+  story.facts.sight.trouble = "pod a-2 on n: ImagePullBackOff";
+  story.facts.sight.stuck_pods = {{"a-1", false, "Unschedulable", "0/3 nodes are available"},
+                                  {"a-2", true, "ImagePullBackOff", ""}};
   EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
             R"([{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
-            R"("message":"0/3 nodes are available"}],"podname":"a-1"}])");
+            R"("message":"0/3 nodes are available"}],"podname":"a-1"},)"
+            R"({"conditions":[{"type":"Ready","status":"False","reason":"ImagePullBackOff"}],)"
+            R"("podname":"a-2"}])");
   const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
   EXPECT_TRUE(story.write().contains("pendingpodconditions")) << "a server that started again";
   story.facts.sight = sight;
+  story.facts.sight.stuck_pods.clear();
+  story.facts.sight.trouble = "Deployment web: it makes no pods";
+  EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
+            R"([{"conditions":[{"type":"PodScheduled","status":"False",)"
+            R"("message":"Deployment web: it makes no pods"}]}])");
   story.facts.sight.trouble.clear();
   EXPECT_FALSE(story.write().contains("pendingpodconditions"));
 }
 
 TEST(Status, WhatTheFactsAloneTellIsWhatIsWritten) {
   for (const bool is_v1beta2 : {false, true}) {
-    Story story;
+    StatusStory story;
     story.is_v1beta2 = is_v1beta2;
     const auto check = [&](const char* what) {
       story.write();
@@ -359,7 +323,7 @@ TEST(Status, WhatTheFactsAloneTellIsWhatIsWritten) {
 }
 
 TEST(StatusV1beta1, OneThatRunsStaysAsItWasWhileNothingIsSeenOfItAfterARestart) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   const json::object before = story.write();
@@ -368,7 +332,7 @@ TEST(StatusV1beta1, OneThatRunsStaysAsItWasWhileNothingIsSeenOfItAfterARestart) 
 }
 
 TEST(StatusV1beta1, OneThatRanTooLongHasFailedForGood) {
-  Story story;
+  StatusStory story;
   story.facts.ask.run_limit = seconds(90);
   story.placed();
   story.made(2);
@@ -382,7 +346,7 @@ TEST(StatusV1beta1, OneThatRanTooLongHasFailedForGood) {
 }
 
 TEST(StatusV1beta1, OneThatCannotBeMadeHasFailed) {
-  Story story;
+  StatusStory story;
   story.facts.row.reset();
   story.facts.refusal = "ns/name creation failure: spec.resources: nothing is wrapped";
   const json::object& status = story.write();
@@ -395,17 +359,8 @@ TEST(StatusV1beta1, OneThatCannotBeMadeHasFailed) {
   EXPECT_FALSE(is_refused(story.status));
 }
 
-/// A start that ended before its objects were made.
-void is_not_made(Story& story, std::uint32_t attempt) {
-  story.placed(attempt);
-  story.facts.row->state = JobState::Waiting;
-  story.facts.row->why = EndWhy::StartFailed;
-  story.facts.row->reason = "Thing t: this cluster has no kind Thing of example.com/v1";
-  story.facts.wait = WrapperWait{WrapperWait::Kind::Turn, "may not start yet", std::nullopt};
-}
-
 TEST(StatusV1beta1, OneThatWaitsForADefinitionSaysSoAndIsNotCountedAsRequeued) {
-  Story story;
+  StatusStory story;
   story.waits();
   story.write();
   is_not_made(story, 1);
@@ -425,21 +380,10 @@ TEST(StatusV1beta1, OneThatWaitsForADefinitionSaysSoAndIsNotCountedAsRequeued) {
   EXPECT_FALSE(again.contains("numberOfRequeueings"));
 }
 
-TEST(StatusV1beta2, OneThatWaitsForADefinitionIsSuspendedAndSaysSo) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.write();
-  is_not_made(story, 1);
-  const json::object& status = story.write();
-  EXPECT_EQ(text(status, "phase"), "Suspended");
-  EXPECT_EQ(message(status, "Waiting", "CannotBeMade"), story.facts.row->reason);
-  EXPECT_FALSE(status.contains("resettingCount"));
-}
-
 TEST(Status, WhyOneCannotBeMadeStandsUntilItIs) {
   for (const bool is_v1beta2 : {false, true}) {
     SCOPED_TRACE(is_v1beta2);
-    Story story;
+    StatusStory story;
     story.is_v1beta2 = is_v1beta2;
     story.write();
     is_not_made(story, 1);
@@ -464,268 +408,8 @@ TEST(Status, WhyOneCannotBeMadeStandsUntilItIs) {
   }
 }
 
-TEST(StatusV1beta2, PhasesFollowTheJob) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.waits();
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
-  EXPECT_EQ(conditions(story.status),
-            "QuotaReserved/Suspended ResourcesDeployed/Suspended Waiting/InsufficientResources");
-  story.placed();
-  EXPECT_EQ(text(story.write(), "phase"), "Resuming");
-  story.made();
-  EXPECT_EQ(text(story.write(), "phase"), "Running");
-  EXPECT_EQ(message(story.status, "PodsReady", "InsufficientPodsReady"),
-            "2 pods pending; 0 pods running; 0 pods succeeded");
-  story.made(2);
-  story.write();
-  EXPECT_EQ(message(story.status, "PodsReady", "SufficientPodsReady"),
-            "2 pods running; 0 pods succeeded");
-  story.facts.row->state = JobState::Succeeded;
-  EXPECT_EQ(text(story.write(), "phase"), "Succeeded");
-  EXPECT_TRUE(is_final_v1beta2(story.status));
-}
-
-TEST(StatusV1beta2, OneThatFailedIsResetAndCounted) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.row->state = JobState::Waiting;
-  story.facts.row->why = EndWhy::Failure;
-  story.facts.row->failures = 1;
-  story.facts.row->reason = "pod p: exit code 3";
-  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
-  EXPECT_EQ(story.status.at("resettingCount"), json::value(1));
-  EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "pod p: exit code 3");
-  story.facts.row->state = JobState::Failed;
-  EXPECT_EQ(text(story.write(), "phase"), "Failed");
-}
-
-/// "True Resuming" of a condition.
-std::string condition(const json::object& status, std::string_view type) {
-  const json::value whole(status);
-  for (const json::value& one : kube::items_at(whole, {"conditions"})) {
-    if (kube::text_at(one, {"type"}) == type)
-      return fmt::format("{} {}", kube::text_at(one, {"status"}), kube::text_at(one, {"reason"}));
-  }
-  return "";
-}
-
-TEST(StatusV1beta2, OneThatIsSuspendedWhileItRunsGoesThroughSuspending) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.ask.is_held = true;
-  story.facts.row->state = JobState::Stopping;
-  story.facts.row->why = EndWhy::Held;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspending");
-  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
-  story.facts.row->state = JobState::Held;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
-  EXPECT_EQ(condition(story.status, "QuotaReserved"), "False Suspended");
-  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Suspended");
-  EXPECT_EQ(condition(story.status, "PodsReady"), "False Suspended");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
-  EXPECT_EQ(kube::flag_at(json::value(story.status), {"muster", "suspend"}), true);
-  EXPECT_FALSE(story.status.contains("resettingCount"));
-  story.facts.ask.is_held = false;
-  story.facts.row->state = JobState::Waiting;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
-  story.placed(2);
-  EXPECT_EQ(text(story.write(), "phase"), "Resuming");
-  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
-  story.made(2);
-  EXPECT_EQ(text(story.write(), "phase"), "Running");
-  EXPECT_EQ(condition(story.status, "PodsReady"), "True SufficientPodsReady");
-  EXPECT_FALSE(story.status.contains("resettingCount"));
-}
-
-TEST(StatusV1beta2, AClusterThatScaledItselfDownHasThePodsThatItNeeds) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.placed();
-  story.made(1);
-  story.write();
-  EXPECT_EQ(condition(story.status, "PodsReady"), "False InsufficientPodsReady");
-  story.facts.sight.needed_pods = 1;
-  story.write();
-  EXPECT_EQ(condition(story.status, "PodsReady"), "True SufficientPodsReady");
-}
-
-TEST(StatusV1beta2, OneThatWaitsDoesNotSayThatItIsSuspended) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.waits();
-  story.write();
-  EXPECT_EQ(message(story.status, "QuotaReserved", "Suspended"), "It waits in its queue");
-  story.facts.ask.is_held = true;
-  story.facts.row->state = JobState::Held;
-  story.write();
-  EXPECT_EQ(message(story.status, "QuotaReserved", "Suspended"), "Suspend is true");
-  EXPECT_EQ(message(story.status, "ResourcesDeployed", "Suspended"), "Suspend is true");
-}
-
-TEST(StatusV1beta2, OneThatFailedAndKeepsItsResourcesSaysThatTheirDeletionIsPaused) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.facts.ask.failed_ttl = minutes(1);
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.sight.ailment = ports::Ailment::FailedPods;
-  story.facts.sight.kept_failure = "1 of its pods failed";
-  EXPECT_EQ(text(story.write(), "phase"), "Failed") << "though its job counts while pods run";
-  EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
-  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionPaused");
-  EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "1 of its pods failed");
-  story.facts.row->state = JobState::Failed;
-  story.facts.row->reason = "1 of its pods failed";
-  story.write();
-  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming") << "until they are gone";
-  story.facts.sight.kept_failure.clear();
-  EXPECT_EQ(text(story.write(), "phase"), "Failed");
-  EXPECT_EQ(condition(story.status, "QuotaReserved"), "False Failed");
-  EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Failed");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
-}
-
-TEST(StatusV1beta2, AFailureThatAnEarlierServerKeptIsTheSameUntilWhatIsKeptIsGone) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.facts.ask.failed_ttl = minutes(1);
-  story.placed();
-  story.made(2);
-  story.facts.sight.ailment = ports::Ailment::FailedPods;
-  story.facts.sight.kept_failure = "1 of its pods failed";
-  const json::object before = story.write();
-  const Time since = story.now;
-
-  story.facts.sight = {};  // another server, which knows what was written
-  story.now = story.now + seconds(30);
-  const auto kept = kept_failure_v1beta2(before);
-  ASSERT_TRUE(kept);
-  EXPECT_EQ(kept->why, "1 of its pods failed");
-  EXPECT_EQ(kept->since, since);
-  story.facts.failed_before = kept->why;
-  story.facts.keeps_failed = true;
-  EXPECT_EQ(story.write(), before);
-  story.made(2);
-  EXPECT_EQ(story.write(), before) << "its pods run, as they did";
-  story.facts.row->state = JobState::Failed;
-  story.facts.row->reason = "its objects were deleted by somebody else";
-  story.facts.sight.ailment = ports::Ailment::MissingObject;
-  story.write();
-  story.facts.keeps_failed = false;
-  EXPECT_EQ(text(story.write(), "phase"), "Failed");
-  EXPECT_EQ(message(story.status, "ResourcesDeployed", "Failed"), "1 of its pods failed");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
-  EXPECT_EQ(condition(story.status, "Unhealthy"), "True FoundFailedPods");
-  EXPECT_FALSE(kept_failure_v1beta2(story.status));
-}
-
-TEST(StatusV1beta2, WhatFailedDoesNotRunAgainWhileItsRestIsRemoved) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.facts.ask.failed_ttl = minutes(1);
-  story.placed();
-  story.made(2);
-  story.facts.sight.kept_failure = "1 of its pods failed";
-  story.write();
-  story.facts.sight.kept_failure.clear();
-  EXPECT_EQ(text(story.write(), "phase"), "Failed") << "its job ends when all is gone";
-}
-
-TEST(StatusV1beta2, AComponentThatIsMissingIsSaidSoByWhomeverSeesNothingOfIt) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.sight = {};  // a server that started again
-  story.facts.row->state = JobState::Failed;
-  story.facts.row->why = EndWhy::Failure;
-  story.facts.row->reason =
-      "1 of its 2 objects are there; the others were deleted by somebody else";
-  EXPECT_EQ(text(story.write(), "phase"), "Failed");
-  EXPECT_EQ(condition(story.status, "Unhealthy"), "True MissingComponent");
-}
-
-TEST(StatusV1beta2, SuspendTrumpsAReset) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.row->state = JobState::Waiting;
-  story.facts.row->why = EndWhy::StartFailed;
-  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
-  story.facts.row->state = JobState::Held;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
-  EXPECT_EQ(condition(story.status, "Unhealthy"), "False Suspended");
-  story.facts.row->state = JobState::Waiting;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended") << "released it waits for its turn";
-  EXPECT_EQ(story.status.at("resettingCount"), json::value(1)) << "and was reset once";
-  story.placed(2);
-  story.made(2);
-  story.write();
-  story.facts.row->state = JobState::Waiting;
-  story.facts.row->why = EndWhy::StartFailed;
-  EXPECT_EQ(text(story.write(), "phase"), "Resetting");
-}
-
-TEST(StatusV1beta2, OneThatIsGoneAtOnceIsSaidToBeDeletedToo) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.waits();
-  story.write();
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "") << "there was nothing to delete";
-  story.placed();
-  story.made(2);
-  story.write();
-  story.facts.row->state = JobState::Held;
-  story.facts.row->why = EndWhy::Held;
-  EXPECT_EQ(text(story.write(), "phase"), "Suspended");
-  EXPECT_EQ(condition(story.status, "DeletingResources"), "False DeletionComplete");
-  EXPECT_EQ(condition(story.status, "PodsReady"), "False Suspended");
-}
-
-TEST(StatusV1beta2, WhatWasWrongIsSaidInItsOwnWords) {
-  const std::pair<ports::Ailment, const char*> cases[] = {
-      {ports::Ailment::NotMade, "True CreateFailed"},
-      {ports::Ailment::MissingObject, "True MissingComponent"},
-      {ports::Ailment::FailedObject, "True FailedComponent"},
-      {ports::Ailment::FailedPods, "True FoundFailedPods"},
-      {ports::Ailment::SickNode, "True AutopilotNoExecute"},
-      {ports::Ailment::TooFewPods, "True InsufficientPodsReady"},
-      {ports::Ailment::Forgotten, "True InsufficientPodsReady"},
-  };
-  for (const auto& [ailment, expected] : cases) {
-    Story story;
-    story.is_v1beta2 = true;
-    story.placed();
-    story.made(2);
-    story.write();
-    story.facts.sight.ailment = ailment;
-    story.facts.row->state = JobState::Waiting;
-    story.facts.row->why = EndWhy::StartFailed;
-    EXPECT_EQ(text(story.write(), "phase"), "Resetting");
-    EXPECT_EQ(condition(story.status, "Unhealthy"), expected);
-    EXPECT_EQ(story.status.contains("resettingCount"), ailment != ports::Ailment::SickNode);
-    story.facts.sight = {};  // a server that started again
-    story.facts.row->state = JobState::Failed;
-    EXPECT_EQ(text(story.write(), "phase"), "Failed");
-    EXPECT_EQ(condition(story.status, "Unhealthy"), expected);
-  }
-}
-
 TEST(StatusV1beta1, AHoldIsNoRequeue) {
-  Story story;
+  StatusStory story;
   story.placed();
   story.made(2);
   story.write();
@@ -738,15 +422,8 @@ TEST(StatusV1beta1, AHoldIsNoRequeue) {
   EXPECT_FALSE(story.status.contains("numberOfRequeueings"));
 }
 
-TEST(StatusV1beta2, OneThatIsDeletedIsTerminating) {
-  Story story;
-  story.is_v1beta2 = true;
-  story.facts.is_deleting = true;
-  EXPECT_EQ(text(story.write(), "phase"), "Terminating");
-}
-
 TEST(Status, OneThatIsDeletedAndStaysSaysWhyInBothVersions) {
-  Story old;
+  StatusStory old;
   old.placed();
   old.made(2);
   old.facts.row->state = JobState::Succeeded;
@@ -757,7 +434,7 @@ TEST(Status, OneThatIsDeletedAndStaysSaysWhyInBothVersions) {
   EXPECT_EQ(message(old.status, "Waiting", "CopiesRemain"), "cluster west cannot be reached");
   EXPECT_EQ(kube::text_at(json::value(old.status), {"muster", "reason"}), "CopiesRemain");
 
-  Story story;
+  StatusStory story;
   story.is_v1beta2 = true;
   story.facts.is_deleting = true;
   story.facts.stuck = "cluster west cannot be reached";

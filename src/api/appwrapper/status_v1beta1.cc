@@ -23,12 +23,6 @@ using kube::text_at;
 using model::EndWhy;
 using model::JobState;
 
-/// In the reason of a job that was requeued as often as it may be (clusters/kubernetes).
-constexpr std::string_view requeues_used_up = "times, the most it may be";
-/// And of one whose pods did not come up, and of one of them that found no node.
-constexpr std::string_view not_ready = "not all pods were ready within";
-constexpr std::string_view unschedulable = ": Unschedulable: ";
-
 enum class Stage { Refused, Queueing, Backoff, HeadOfLine, Dispatched, Holding, Completed, Failed };
 
 /// Its objects are done, and pods of it are left.
@@ -63,12 +57,14 @@ std::int64_t clamped(std::int64_t amount) {
   return std::clamp<std::int64_t>(amount, 0, std::numeric_limits<std::int32_t>::max());
 }
 
-bool is_used_up(const model::JobRow& row) {
-  return row.reason.find(requeues_used_up) != std::string::npos;
+/// It was requeued as often as it may be: too few pods are nothing that it fails of else.
+bool is_used_up(const WrapperFacts& facts) {
+  return facts.row->why == EndWhy::Failure &&
+         (model::is_short_of_pods(facts.ailment()) || facts.ailment() == model::Ailment::Forgotten);
 }
 /// It failed in a way that is called so.
-bool is_deleted(const model::JobRow& row) {
-  return row.why != EndWhy::RunLimit && (row.why == EndWhy::Cancelled || is_used_up(row));
+bool is_deleted(const WrapperFacts& facts) {
+  return facts.row->why == EndWhy::Cancelled || is_used_up(facts);
 }
 
 /// What the conditions say of a requeue.
@@ -210,7 +206,6 @@ class Writer {
   Requeue requeue() const {
     if (!facts_.row) return {"Requeued", ""};
     const std::string& reason = facts_.row->reason;
-    if (reason.starts_with("Insufficient number of Running")) return {"MinPodsNotRunning", reason};
     switch (facts_.row->why) {
       case EndWhy::Priority:
         return {"PreemptedByPriority", "A job of higher priority needs what it used."};
@@ -223,6 +218,9 @@ class Writer {
         return {"Held", "It was put on hold."};
       case EndWhy::ClusterLost:
         return {"ClusterLost", "Its cluster is lost."};
+      case EndWhy::None:  // it is out again by now
+        if (!model::is_short_of_pods(facts_.row->ailment)) return {"Requeued", reason};
+        return start_failure(reason);
       case EndWhy::StartFailed:
         return start_failure(reason);
       default:
@@ -232,12 +230,12 @@ class Writer {
 
   /// What pods were there is what was written last: they are gone by now.
   Requeue start_failure(const std::string& reason) const {
-    if (!reason.starts_with(not_ready)) return {"PodsLost", reason};
+    if (!model::is_short_of_pods(facts_.row->ailment)) return {"PodsLost", reason};
     const auto count = [&](std::string_view name) {
       return integer_at(json::value(status_), {name});
     };
     const bool has_run = count("running") + count("Succeeded") > 0;
-    if (has_run || reason.find(unschedulable) == std::string::npos)
+    if (has_run || facts_.row->ailment != model::Ailment::Unplaced)
       return {"MinPodsNotRunning", reason};
     const std::int64_t failed = std::max<std::int64_t>(count("pending"), 1);
     return {"PodsFailedScheduling",
@@ -327,7 +325,7 @@ class Writer {
       add("Deleted", "Cancelled", "The job was cancelled.");
       return set("Deleted", "Deleted", false, "before muster - cancelled");
     }
-    if (is_used_up(row)) {
+    if (is_used_up(facts_)) {
       add("Deleted", "MaxNumRequeuingsReached", row.reason);
       return set("Deleted", "Deleted", false, "before PreemptQueueJobs - CanRun: false");
     }
@@ -364,21 +362,29 @@ class Writer {
     put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
   }
 
-  /// The one pod that is told why it does not start, as MCAD tells of all of them.
+  /// Why pods do not start; of those that have not even been made, whatever says so.
   void put_pending_pods(bool may_start) {
-    const std::string& trouble = facts_.sight.trouble;
-    if (!may_start || trouble.empty()) {
-      status_.erase("pendingpodconditions");
-      return;
+    const ports::AttemptSight& sight = facts_.sight;
+    json::array told;
+    if (may_start && !facts_.is_removed()) {
+      for (const ports::StuckPod& pod : sight.stuck_pods) told.push_back(pending_pod(pod));
+      if (told.empty() && !sight.trouble.empty())
+        told.push_back(pending_pod({.message = sight.trouble}));
     }
-    const PodTrouble pod = pod_trouble(trouble);
+    if (told.empty()) {
+      status_.erase("pendingpodconditions");
+    } else {
+      status_["pendingpodconditions"] = std::move(told);
+    }
+  }
+  static json::object pending_pod(const ports::StuckPod& pod) {
     json::object condition{{"type", pod.is_on_node ? "Ready" : "PodScheduled"},
                            {"status", "False"}};
     if (!pod.reason.empty()) condition["reason"] = pod.reason;
-    condition["message"] = pod.message;
+    if (!pod.message.empty()) condition["message"] = pod.message;
     json::object entry{{"conditions", json::array{std::move(condition)}}};
     if (!pod.pod.empty()) entry["podname"] = pod.pod;
-    status_["pendingpodconditions"] = json::array{std::move(entry)};
+    return entry;
   }
 
   void put_muster(Stage stage) {
@@ -435,7 +441,7 @@ std::string_view known_state(const WrapperFacts& facts) {
     case Stage::Completed:
       return "Completed";
     case Stage::Failed:
-      return is_deleted(*facts.row) ? "Deleted" : "Failed";
+      return is_deleted(facts) ? "Deleted" : "Failed";
     case Stage::Refused:
       break;
   }

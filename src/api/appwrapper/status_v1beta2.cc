@@ -53,9 +53,6 @@ std::string_view name_of(Phase phase) {
   return "Terminating";
 }
 
-/// Ends the reason of a job that failed because an object of it was missing (clusters/kubernetes).
-constexpr std::string_view deleted_by_others = "deleted by somebody else";
-
 /// What was written last is of the newest attempt, and says that.
 bool was(Phase phase, const WrapperFacts& facts, const json::object& before) {
   const json::value written(before);
@@ -76,10 +73,13 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
+  if (facts.is_removed()) return facts.sight.fails ? Phase::Failed : Phase::Resetting;
   const bool is_out =
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
   // Its job counts until what it kept is gone.
   if (is_out && was(Phase::Failed, facts, before)) return Phase::Failed;
+  // After a restart what was written is the best there is, until something is seen.
+  if (is_out && !facts.is_seen() && was(Phase::Resetting, facts, before)) return Phase::Resetting;
   switch (facts.row->state) {
     case JobState::Held:
       return Phase::Suspended;
@@ -113,14 +113,14 @@ class Writer {
       : status_(before), facts_(facts), now_(kube::to_timestamp(now)) {
     if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
       conditions_ = list->get_array();
+    was_removed_ = facts_.row && is_true("DeletingResources") &&
+                   (was(Phase::Resetting, facts_, status_) || was(Phase::Failed, facts_, status_));
   }
 
   json::object write() {
     const Phase phase = phase_of(facts_, status_);
-    const bool is_reset =
-        phase == Phase::Resetting && text_at(json::value(status_), {"phase"}) != "Resetting";
+    count_resets(phase);
     status_["phase"] = name_of(phase);
-    count_resets(is_reset);
     put_components(phase);
     put_resources(phase);
     put_pods(phase);
@@ -170,9 +170,15 @@ class Writer {
       return text_at(one, {"type"}) == type && text_at(one, {"status"}) == "True";
     });
   }
+  /// Seen, or, after a restart, as it was written.
+  bool is_removed() const {
+    if (!facts_.row || facts_.is_seen()) return facts_.is_removed();
+    const JobState state = facts_.row->state;
+    return was_removed_ && (state == JobState::Starting || state == JobState::Running);
+  }
   /// It failed, and what it wraps is there nevertheless.
   bool is_kept(Phase phase) const {
-    return phase == Phase::Failed && facts_.row &&
+    return phase == Phase::Failed && facts_.row && !is_removed() &&
            (facts_.is_kept_failure() || model::is_active(facts_.row->state));
   }
   bool has(std::string_view type) const {
@@ -180,18 +186,19 @@ class Writer {
                        [&](const auto& one) { return text_at(one, {"type"}) == type; });
   }
 
-  /// Exact as soon as the next try is seen; until then a reset is one more.
-  void count_resets(bool is_reset) {
-    const bool is_sick_node = facts_.is_seen() && facts_.sight.ailment == ports::Ailment::SickNode;
-    const int counts = is_reset && !is_sick_node ? 1 : 0;
-    std::int64_t count = kube::integer_at(json::value(status_), {"resettingCount"}) + counts;
-    if (facts_.is_seen()) count = facts_.sight.requeues + counts;
+  /// Exact where the cluster counts; else a reset is one more.
+  void count_resets(Phase phase) {
+    const bool counts = phase == Phase::Resetting && facts_.ailment() != model::Ailment::SickNode;
+    const bool is_news = text_at(json::value(status_), {"phase"}) != name_of(phase);
+    const std::int64_t written = kube::integer_at(json::value(status_), {"resettingCount"});
+    const std::int64_t count = facts_.is_seen() ? facts_.sight.requeues + (counts ? 1 : 0)
+                                                : written + (counts && is_news ? 1 : 0);
     if (count > 0) status_["resettingCount"] = count;
   }
 
   void put_components(Phase phase) {
     const bool are_deployed =
-        phase == Phase::Running || phase == Phase::Succeeded || is_kept(phase);
+        phase == Phase::Running || phase == Phase::Succeeded || is_kept(phase) || is_removed();
     json::array made;
     for (const WrapperComponent& one : facts_.ask.components) {
       json::object entry{{"name", json::string(one.name)},
@@ -223,6 +230,8 @@ class Writer {
   }
 
   void put_resources(Phase phase) {
+    if (is_removed() && phase != Phase::Terminating)
+      return say("DeletingResources", {true, "DeletionInitiated", ""});
     switch (phase) {
       case Phase::Suspended:
         // What was deployed is deleted by now, however quickly that went.
@@ -232,9 +241,11 @@ class Writer {
         return say_all("ResourcesDeployed", {false, "Suspended", why_suspended()});
       case Phase::Resuming:
       case Phase::Running:
+        clear("DeletingResources", "DeletionComplete");
         say("QuotaReserved", {true, "Resuming", "Suspend is false"});
         return say("ResourcesDeployed", {true, "Resuming", "Suspend is false"});
       case Phase::Resetting:
+        if (has("DeletingResources")) say("DeletingResources", {false, "DeletionComplete", ""});
         say("QuotaReserved", {true, "Resetting", facts_.row->reason});
         return say("ResourcesDeployed", {false, "Resetting", facts_.row->reason});
       case Phase::Suspending:
@@ -317,34 +328,31 @@ class Writer {
     if (!reason.empty()) return say("Unhealthy", {true, reason, why});
     if (is_true("Unhealthy")) return;  // said before a restart, which knows no better
     const bool is_start = facts_.row->why == EndWhy::StartFailed;
-    const bool is_missing =
-        facts_.row->why == EndWhy::Failure && facts_.row->reason.ends_with(deleted_by_others);
-    const std::string_view what = is_missing          ? "MissingComponent"
-                                  : !facts_.is_made() ? "CreateFailed"
-                                  : is_start          ? "InsufficientPodsReady"
-                                                      : "FoundFailedPods";
+    const std::string_view what = !facts_.is_made() ? "CreateFailed"
+                                  : is_start        ? "InsufficientPodsReady"
+                                                    : "FoundFailedPods";
     say("Unhealthy", {true, what, why});
   }
 
   /// "": it is not known.
   std::string_view reason_of_ailment() const {
-    if (!facts_.is_seen()) return "";
-    switch (facts_.sight.ailment) {
-      case ports::Ailment::NotMade:
+    switch (facts_.ailment()) {
+      case model::Ailment::NotMade:
         return "CreateFailed";
-      case ports::Ailment::MissingObject:
+      case model::Ailment::MissingObject:
         return "MissingComponent";
-      case ports::Ailment::FailedObject:
+      case model::Ailment::FailedObject:
         return "FailedComponent";
-      case ports::Ailment::FailedPods:
+      case model::Ailment::FailedPods:
         return "FoundFailedPods";
-      case ports::Ailment::SickNode:
+      case model::Ailment::SickNode:
         return "AutopilotNoExecute";
-      case ports::Ailment::TooFewPods:
+      case model::Ailment::TooFewPods:
+      case model::Ailment::Unplaced:
         return "InsufficientPodsReady";
-      case ports::Ailment::Forgotten:  // it may have said why
+      case model::Ailment::Forgotten:  // it may have said why
         return is_true("Unhealthy") ? "" : "InsufficientPodsReady";
-      case ports::Ailment::None:
+      case model::Ailment::None:
         break;
     }
     return "";
@@ -368,6 +376,7 @@ class Writer {
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
     if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
+    if (facts_.is_removed()) return facts_.sight.trouble;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }
@@ -376,6 +385,7 @@ class Writer {
   json::array conditions_;
   const WrapperFacts& facts_;
   const std::string now_;
+  bool was_removed_ = false;  // as it was written of the newest attempt
 };
 
 }  // namespace
@@ -397,6 +407,14 @@ bool is_deployed_v1beta2(const json::object& status) {
   if (phase == nullptr || !phase->is_string()) return false;
   const std::string_view text = phase->get_string();
   return text == "Resuming" || text == "Running";
+}
+
+bool is_removing_v1beta2(const json::object& status) {
+  const json::value whole(status);
+  const json::array& conditions = kube::items_at(whole, {"conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const json::value& one) {
+    return text_at(one, {"type"}) == "DeletingResources" && text_at(one, {"status"}) == "True";
+  });
 }
 
 bool is_stopping_v1beta2(const json::object& status) {

@@ -28,6 +28,8 @@ std::string_view known_phase(const WrapperFacts& facts);
 
 /// Its controller has made what it wraps, or is about to.
 bool is_deployed_v1beta2(const boost::json::object& status);
+/// The objects that it wraps are being deleted, in whichever phase.
+bool is_removing_v1beta2(const boost::json::object& status);
 /// What was deployed is being removed.
 bool is_stopping_v1beta2(const boost::json::object& status);
 

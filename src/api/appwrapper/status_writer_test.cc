@@ -239,19 +239,5 @@ TEST(StatusFields, OnlyTheFourCountsAreCounts) {
                              {"type":"PodsReady","status":"True","message":"2"}]})"));
 }
 
-TEST(StatusFields, WhatAClusterSaysOfAPodComesInParts) {
-  const PodTrouble pulled = pod_trouble("pod a-1 on n2: ImagePullBackOff: no such image: x");
-  EXPECT_EQ(pulled.pod, "a-1");
-  EXPECT_TRUE(pulled.is_on_node);
-  EXPECT_EQ(pulled.reason, "ImagePullBackOff");
-  EXPECT_EQ(pulled.message, "no such image: x");
-  const PodTrouble homeless = pod_trouble("pod a-1: Unschedulable: 0/3 nodes are available");
-  EXPECT_FALSE(homeless.is_on_node);
-  EXPECT_EQ(homeless.reason, "Unschedulable");
-  const PodTrouble other = pod_trouble("Deployment web: it does not come up: why");
-  EXPECT_EQ(other.pod, "");
-  EXPECT_EQ(other.message, "Deployment web: it does not come up: why");
-}
-
 }  // namespace
 }  // namespace muster::api

@@ -20,6 +20,13 @@ bool keeps_failed(const model::ObjectCare& care) {
   return care.keep_failed && care.keep_failed->ms > 0;
 }
 
+model::EventBody with_ailment(model::EventBody outcome, model::Ailment ailment) {
+  auto* finished = std::get_if<model::Finished>(&outcome);
+  if (finished != nullptr && !finished->success) finished->ailment = ailment;
+  if (auto* failed = std::get_if<model::StartFailed>(&outcome)) failed->ailment = ailment;
+  return outcome;
+}
+
 }  // namespace
 
 void AttemptBook::create(const ports::Attempt& attempt, Time now) {
@@ -79,13 +86,32 @@ void AttemptBook::keep_failure(const ports::Attempt& attempt, const GangState& s
   entry.stage = Stage::Ended;
   entry.is_found = true;
   entry.care = state.care;
-  entry.ailment = ports::Ailment::FailedObject;
+  entry.ailment = model::Ailment::FailedObject;
   entry.verdict =
       model::Finished{attempt.job, attempt.number, false, state.exit_code, state.reason};
   entry.outcome = *entry.verdict;
   entry.is_said = true;
   entry.at = now + state.care.care.keep_failed.value_or(Duration{0});
   commands_.emplace_back(TellStand{attempt});
+}
+
+void AttemptBook::go_on_removing(const ports::Attempt& attempt, const AttemptCare& care,
+                                 const model::Demise& demise, Time now) {
+  const auto [at, is_new] = entries_.try_emplace(attempt);
+  const Change change(*this, at);
+  if (!is_new) return say_again(attempt, at->second);
+  Entry& entry = at->second;
+  entry.is_found = true;
+  entry.care = care;
+  entry.requeues = static_cast<int>(demise.requeues);
+  entry.ailment = demise.ailment;
+  entry.is_demise_told = true;
+  if (demise.fails) {
+    return finish(
+        attempt, entry,
+        model::Finished{attempt.job, attempt.number, false, demise.exit_code, demise.reason});
+  }
+  finish(attempt, entry, start_failed(attempt, entry, demise.reason, now));
 }
 
 void AttemptBook::vanished(const ports::Attempt& attempt, const AttemptCare& care, Time now) {
@@ -131,7 +157,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
       if (entry.care.care.starts_when_made) start(attempt, entry);
       return;
     case Making::Refused:
-      entry.ailment = ports::Ailment::NotMade;
+      entry.ailment = model::Ailment::NotMade;
       return finish(attempt, entry,
                     model::Finished{attempt.job, attempt.number, false, cannot_run, reason});
     case Making::NotNow:
@@ -203,6 +229,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
     return;
   }
   entry.trouble = state.reason;
+  entry.is_unplaced = state.is_unplaced;
   entry.was_leaving |= entry.is_found && !entry.was_known && state.is_root_leaving;
   if (!look_at_care(entry, state, now)) return;
   look_at_failed_pods(attempt, entry, state, now);
@@ -293,7 +320,7 @@ void AttemptBook::look_at_failed_pods(const ports::Attempt& attempt, Entry& entr
 
 model::EventBody AttemptBook::lost(const ports::Attempt& attempt, Entry& entry, std::string reason,
                                    Time now) const {
-  entry.ailment = ports::Ailment::MissingObject;
+  entry.ailment = model::Ailment::MissingObject;
   if (!entry.care.care.missing_fails) return start_failed(attempt, entry, std::move(reason), now);
   return model::Finished{attempt.job, attempt.number, false, 1, std::move(reason)};
 }
@@ -304,7 +331,7 @@ void AttemptBook::leave_nodes(const ports::Attempt& attempt, const std::string& 
   const Change change(*this, at);
   Entry& entry = at->second;
   if (entry.stage != Stage::Made || entry.verdict || entry.is_withdrawn) return;
-  entry.ailment = ports::Ailment::SickNode;
+  entry.ailment = model::Ailment::SickNode;
   finish(attempt, entry, start_failed(attempt, entry, reason, now));
 }
 
@@ -316,8 +343,9 @@ Duration AttemptBook::ready_limit_of(const Entry& entry) const {
 /// Its pods were not ready in time: it is requeued, or was so often enough.
 model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& entry,
                                          Time now) const {
-  entry.ailment = ports::Ailment::TooFewPods;
+  entry.ailment = model::Ailment::TooFewPods;
   if (!entry.care.has_limit()) {
+    if (entry.is_unplaced) entry.ailment = model::Ailment::Unplaced;
     const std::string why = entry.trouble.empty() ? "" : "; " + entry.trouble;
     return start_failed(
         attempt, entry,
@@ -338,7 +366,7 @@ model::EventBody AttemptBook::taken_back(const ports::Attempt& attempt, Entry& e
 /// Which counts where such an end mostly does: the reason is lost with that server.
 model::EventBody AttemptBook::taken_back_before(const ports::Attempt& attempt, Entry& entry,
                                                 Time now) const {
-  entry.ailment = ports::Ailment::Forgotten;
+  entry.ailment = model::Ailment::Forgotten;
   const std::string reason = "it was being taken back when the server stopped";
   if (!entry.care.has_limit() && !entry.care.care.requeues_failures)
     return start_failed(attempt, entry, reason, now);
@@ -379,7 +407,7 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
                ? taken_back_before(attempt, entry, now)
                : lost(attempt, entry, "its objects were deleted by somebody else", now));
   } else if (entry.stage == Stage::Made && now >= entry.fails_at) {
-    entry.ailment = ports::Ailment::FailedPods;
+    entry.ailment = model::Ailment::FailedPods;
     entry.verdict = entry.failure;
     conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made) {
@@ -388,6 +416,7 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
     // Of Over: a create that was on its way when all was gone has arrived after all.
     // Of Confirming: deleting again costs nothing, and meets what came up in between.
     // Of Ended and Failing: it was kept for long enough.
+    if (entry.stage == Stage::Failing) tell_demise(attempt, entry);
     entry.is_back = false;
     entry.stage = Stage::Removing;
     commands_.emplace_back(RemoveObjects{attempt});
@@ -483,9 +512,24 @@ std::int64_t AttemptBook::needed_pods_of(const ports::Attempt& attempt) const {
   return at == entries_.end() ? 0 : at->second.needed_pods;
 }
 
-ports::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
+int AttemptBook::requeues_before(const ports::Attempt& attempt) const {
   const auto at = entries_.find(attempt);
-  return at == entries_.end() ? ports::Ailment::None : at->second.ailment;
+  return at == entries_.end() ? 0 : at->second.care.requeues;
+}
+
+model::Ailment AttemptBook::ailment_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  return at == entries_.end() ? model::Ailment::None : at->second.ailment;
+}
+
+model::Demise AttemptBook::demise_of(const ports::Attempt& attempt) const {
+  const auto at = entries_.find(attempt);
+  if (at == entries_.end()) return {};
+  const Stage stage = at->second.stage;
+  // When it is over its outcome is on its way.
+  const bool is_leaving =
+      stage == Stage::Removing || stage == Stage::Confirming || stage == Stage::Over;
+  return is_leaving ? demise_of(at->second) : model::Demise{};
 }
 
 bool AttemptBook::is_kept(const ports::Attempt& attempt) const {
@@ -519,7 +563,7 @@ void AttemptBook::say_again(const ports::Attempt& attempt, const Entry& entry) {
 void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangState& state,
                         Time now) {
   const bool is_success = state.phase == GangPhase::Succeeded;
-  if (!is_success) entry.ailment = ports::Ailment::FailedObject;
+  if (!is_success) entry.ailment = model::Ailment::FailedObject;
   entry.verdict = model::Finished{attempt.job, attempt.number, is_success,
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
@@ -551,7 +595,7 @@ model::EventBody AttemptBook::outcome_of_verdict(const ports::Attempt& attempt, 
 }
 
 void AttemptBook::end(const ports::Attempt& attempt, Entry& entry, Time now) {
-  model::EventBody outcome = outcome_of_verdict(attempt, entry, now);
+  model::EventBody outcome = with_ailment(outcome_of_verdict(attempt, entry, now), entry.ailment);
   if (std::holds_alternative<model::StartFailed>(outcome))
     return finish(attempt, entry, std::move(outcome));
   const bool has_failed = !entry.verdict->success;
@@ -570,7 +614,7 @@ void AttemptBook::conclude(const ports::Attempt& attempt, Entry& entry, model::E
   if (finished == nullptr || finished->success || !keeps_failed(entry.care.care))
     return finish(attempt, entry, std::move(outcome));
   entry.verdict = *finished;
-  entry.outcome = std::move(outcome);
+  entry.outcome = with_ailment(std::move(outcome), entry.ailment);
   entry.stage = Stage::Failing;
   entry.at = now + *entry.care.care.keep_failed;
   commands_.emplace_back(TellStand{attempt});
@@ -588,11 +632,40 @@ void AttemptBook::seen_failing(const ports::Attempt& attempt, Entry& entry,
 }
 
 void AttemptBook::finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome) {
-  entry.outcome = std::move(outcome);
+  entry.outcome = with_ailment(std::move(outcome), entry.ailment);
   entry.stage = Stage::Removing;
+  tell_demise(attempt, entry);
   // It may be that nothing of it is seen again before its outcome is said.
-  if (entry.ailment != ports::Ailment::None) commands_.emplace_back(TellStand{attempt});
+  if (entry.ailment != model::Ailment::None) commands_.emplace_back(TellStand{attempt});
   commands_.emplace_back(RemoveObjects{attempt});
+}
+
+/// Before anything of it is removed, where a loss by others has another end. A server that is
+/// killed before this is written down takes what is gone by then for such a loss.
+void AttemptBook::tell_demise(const ports::Attempt& attempt, Entry& entry) {
+  const model::ObjectCare& care = entry.care.care;
+  const bool matters = entry.care.has_limit() || care.requeues_failures || care.missing_fails;
+  model::Demise demise = demise_of(entry);
+  if (!matters || entry.is_said || demise.ailment == model::Ailment::None) return;
+  if (std::exchange(entry.is_demise_told, true)) return;
+  say(model::Ailing{attempt.job, attempt.number, std::move(demise)});
+}
+
+model::Demise AttemptBook::demise_of(const Entry& entry) {
+  if (!entry.outcome) return {};
+  model::Demise demise{.ailment = entry.ailment};
+  const auto* finished = std::get_if<model::Finished>(&*entry.outcome);
+  if (finished != nullptr && !finished->success) {
+    demise.fails = true;
+    demise.exit_code = finished->exit_code;
+    demise.reason = finished->reason;
+  } else if (const auto* failed = std::get_if<model::StartFailed>(&*entry.outcome)) {
+    demise.requeues = failed->requeues;
+    demise.reason = failed->reason;
+  } else {
+    return {};  // it was asked for, or ended well
+  }
+  return demise;
 }
 
 const AttemptBook::Entry* AttemptBook::entry_before(const ports::Attempt& attempt) const {

@@ -80,6 +80,10 @@ class AttemptBook {
   /// An attempt that failed, was said to, and whose objects an earlier server kept for a while: for
   /// how long is not known any more, so that their time begins anew.
   void keep_failure(const ports::Attempt& attempt, const GangState& state, Time now);
+  /// An attempt that an earlier server was removing, and had said so: whatever is left of it goes,
+  /// and its end is the one that was said then.
+  void go_on_removing(const ports::Attempt& attempt, const AttemptCare& care,
+                      const model::Demise& demise, Time now);
   /// There was one, and the cluster has no trace of it.
   void vanished(const ports::Attempt& attempt, const AttemptCare& care, Time now);
 
@@ -111,8 +115,12 @@ class AttemptBook {
   bool is_made(const ports::Attempt& attempt) const;
   /// So many of its pods have to be ready, or to have succeeded; 0: it is not known.
   std::int64_t needed_pods_of(const ports::Attempt& attempt) const;
+  /// Of its job, before it; 0: it is not known.
+  int requeues_before(const ports::Attempt& attempt) const;
   /// What was wrong with it, once it is taken back or has failed.
-  ports::Ailment ailment_of(const ports::Attempt& attempt) const;
+  model::Ailment ailment_of(const ports::Attempt& attempt) const;
+  /// Because of what it is being removed, or was; None: it was not, or was asked to.
+  model::Demise demise_of(const ports::Attempt& attempt) const;
   /// Why it failed for good, if its objects are kept for a while nevertheless; "": they are not.
   std::string kept_failure_of(const ports::Attempt& attempt) const;
   /// It has ended by itself, and its objects are to stay.
@@ -159,6 +167,7 @@ class AttemptBook {
     bool is_guess = false;                    // of the verdict: the pod's own may still come
     bool is_ended = false;                    // and all of it had ended when it was seen last
     std::string trouble;                      // the last reason why it does not start
+    bool is_unplaced = false;                 // and that is a pod without a node
     int failed_starts = 0;                    // of the job here, in a row, with this one
 
     // Of those that are looked after in their own way.
@@ -175,7 +184,8 @@ class AttemptBook {
     bool has_all_pods = false;                    // ready or not
     std::optional<model::Finished> failure = {};  // pods have failed, which is borne until
     Time fails_at = Time::never();
-    ports::Ailment ailment = ports::Ailment::None;
+    model::Ailment ailment = model::Ailment::None;
+    bool is_demise_told = false;
 
     /// What scales itself may do so once all its pods were there; of one that was found, they
     /// were as far as anybody knows.
@@ -211,6 +221,8 @@ class AttemptBook {
   void say(model::EventBody body) { commands_.emplace_back(SayEvent{std::move(body)}); }
   void say_again(const ports::Attempt& attempt, const Entry& entry);
   void finish(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome);
+  void tell_demise(const ports::Attempt& attempt, Entry& entry);
+  static model::Demise demise_of(const Entry& entry);
   /// The same, unless it is a failure whose objects are to be kept for a while.
   void conclude(const ports::Attempt& attempt, Entry& entry, model::EventBody outcome, Time now);
   void seen_failing(const ports::Attempt& attempt, Entry& entry, const GangState& state);

@@ -267,8 +267,97 @@ TEST(AttemptCare, OneThatAnEarlierServerWasTakingBackIsRequeuedAndThatCounts) {
                                         "server stopped",
                                         is_withdrawn ? 120'000 : 90'000)));
     EXPECT_EQ(story.requeues, 2U);
-    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::Forgotten);
+    EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::Forgotten);
   }
+}
+
+TEST(AttemptCare, WhyItIsRemovedIsSaidBeforeAnythingOfItGoes) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_within = seconds(60),
+                     .requeues_most = 1,
+                     .requeues_failures = true,
+                     .missing_fails = true};
+  story.make_next();
+  story.next_steps();
+  story.pass_at(Time{60'000});
+  const auto commands = story.book.take();
+  const auto* first = std::get_if<SayEvent>(&commands.front());
+  ASSERT_NE(first, nullptr);
+  const auto* ailing = std::get_if<model::Ailing>(&first->body);
+  ASSERT_NE(ailing, nullptr);
+  const std::string why =
+      "Insufficient number of Running and Completed pods, minimum=0, running=0, completed=0.";
+  EXPECT_EQ(ailing->demise, (model::Demise{model::Ailment::TooFewPods, false, 0, 1, why}));
+  story.end_this();
+
+  story.attempt = 2;
+  story.make_next();
+  GangState failed = story.state(0);
+  failed.failed_pods = 1;
+  failed.failed_code = 3;
+  failed.failed_why = "pod p: exit code 3";
+  story.care.care.failed_within = Duration{0};
+  story.book.look_after(story.it(), story.care);
+  story.book.seen(story.it(), failed, story.now);
+  story.pass_at(story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "started", "remove"));
+  EXPECT_EQ(story.demises.back(),
+            (model::Demise{model::Ailment::FailedPods, true, 3, 0,
+                           "1 of its pods failed; pod p: exit code 3; it was requeued 1 times, the "
+                           "most it may be"}));
+  Story plain;
+  plain.make_it();
+  plain.see(GangPhase::Disrupted, true, 0, "pod p was deleted by somebody else");
+  EXPECT_THAT(plain.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(plain.demises, IsEmpty()) << "whoever did it, it queues again";
+}
+
+TEST(AttemptCare, WhatAnEarlierServerSaidItRemovesGoesAndEndsAsItSaid) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .ready_within = seconds(300),
+                     .requeues_most = 3,
+                     .requeue_pause = seconds(90),
+                     .requeues_failures = true,
+                     .missing_fails = true};
+  story.care.requeues = 1;
+  story.book.go_on_removing(story.it(), story.care,
+                            {model::Ailment::FailedPods, false, 0, 2, "a pod failed"}, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.demises, IsEmpty()) << "it is known";
+  EXPECT_EQ(story.book.demise_of(story.it()).reason, "a pod failed");
+  EXPECT_EQ(story.book.requeues_before(story.it()), 1);
+  story.book.seen(story.it(), story.state(0, GangPhase::Absent), story.now);
+  EXPECT_THAT(story.end_this(), ElementsAre("confirm", "start failed until 90000: a pod failed"))
+      << "nobody else deleted it";
+  EXPECT_EQ(story.requeues, 2U);
+  EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::FailedPods);
+
+  story.attempt = 2;
+  story.book.go_on_removing(story.it(), story.care,
+                            {model::Ailment::MissingObject, true, 1, 0, "Job j was deleted"},
+                            story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_this(), ElementsAre("confirm", "finished false 1 Job j was deleted"));
+}
+
+TEST(AttemptCare, AFailureThatWasKeptForLongEnoughIsSaidToBeRemovedThen) {
+  CaredFor story;
+  story.care.care = {.starts_when_made = true,
+                     .keep_ended = true,
+                     .keep_failed = seconds(5),
+                     .missing_fails = true};
+  story.make_next();
+  story.see_ready(3);
+  story.book.seen(story.it(), story.state(3, GangPhase::Partial), story.now);
+  story.next_steps();
+  EXPECT_THAT(story.demises, IsEmpty());
+  story.pass_at(story.now + seconds(5));
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  ASSERT_EQ(story.demises.size(), 1U);
+  EXPECT_EQ(story.demises[0].ailment, model::Ailment::MissingObject);
+  EXPECT_TRUE(story.demises[0].fails);
 }
 
 TEST(AttemptCare, WhatWasNotListedYetWhenItWasMadeIsNotMissed) {
@@ -290,7 +379,8 @@ TEST(AttemptCare, WhatWasWrongIsToldWithTheEndNotWithTheNextSight) {
   story.next_steps();
   story.pass_at(Time{60'000});
   const auto commands = story.book.take();
-  EXPECT_TRUE(std::holds_alternative<TellStand>(commands.front()));
+  ASSERT_EQ(commands.size(), 3U);
+  EXPECT_TRUE(std::holds_alternative<TellStand>(commands[1]));
   EXPECT_TRUE(std::holds_alternative<RemoveObjects>(commands.back()));
 }
 
@@ -365,7 +455,7 @@ TEST(AttemptCare, PodsMustBeThereSoonerThanTheyMustBeReady) {
   CaredFor all = story;
   story.pass_at(Time{60'000});
   EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "one pod was never made";
-  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::TooFewPods);
+  EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::TooFewPods);
 
   GangState whole = all.state(0);
   whole.there_pods = 3;
@@ -453,7 +543,7 @@ TEST(AttemptCare, PodsThatFailedAreBorneForAWhile) {
   CaredFor final = story;
   story.pass_at(Time{260'000});
   EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
-  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::FailedPods);
+  EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::FailedPods);
   EXPECT_THAT(story.end_this(),
               ElementsAre("confirm",
                           "start failed until 350000: 1 of its pods failed; pod p: exit code 3"));
@@ -481,7 +571,7 @@ TEST(AttemptCare, AnObjectThatSomebodyDeletedIsTheEndIfItsJobSaysSo) {
     missing.reason = "Job j was deleted";
     story.book.seen(story.it(), missing, story.now);
     EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
-    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::MissingObject);
     EXPECT_THAT(story.end_this(),
                 ElementsAre("confirm", ::testing::StartsWith("finished false 1 ")));
   }
@@ -498,7 +588,7 @@ TEST(AttemptCare, AnObjectThatWasDeletedWhileNoServerRanIsMissedByTheNextOne) {
       continue;
     }
     EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
-    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::MissingObject);
     EXPECT_THAT(story.end_this(),
                 ElementsAre("confirm", ::testing::StartsWith("finished false 1 ")));
   }
@@ -513,7 +603,7 @@ TEST(AttemptCare, AnObjectThatIsBeingDeletedAfterARestartWasNotTakenBackByUs) {
   story.book.adopt(story.it(), story.now);
   story.book.seen(story.it(), deleting, story.now);
   EXPECT_THAT(story.next_steps(), ElementsAre("remove")) << "the root would go first";
-  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+  EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::MissingObject);
   EXPECT_THAT(story.end_this(),
               ElementsAre("confirm", "finished false 1 Job j was deleted by somebody else"));
 }
@@ -536,7 +626,7 @@ TEST(AttemptCare, AJobThatWasItsOwnRootIsMissedAfterARestartUnlessItsOwnerWentTo
     CaredFor cancelled = story;
     story.pass_at(story.now + seconds(1));
     EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
-    EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::MissingObject);
+    EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::MissingObject);
     EXPECT_THAT(
         story.end_this(),
         ElementsAre("confirm", "finished false 1 its objects were deleted by somebody else"));
@@ -562,7 +652,7 @@ TEST(AttemptCare, ItLeavesNodesThatAreNoPlaceForItWithoutLosingATry) {
   story.book.leave_nodes(story.it(), "on sick nodes: n1", story.now);
   EXPECT_THAT(story.book.movable(), IsEmpty());
   EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
-  EXPECT_EQ(story.book.ailment_of(story.it()), ports::Ailment::SickNode);
+  EXPECT_EQ(story.book.ailment_of(story.it()), model::Ailment::SickNode);
   EXPECT_THAT(story.end_this(),
               ElementsAre("confirm", "start failed until 90000: on sick nodes: n1"));
   EXPECT_EQ(story.requeues, 0U);

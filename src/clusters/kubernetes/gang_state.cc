@@ -59,6 +59,13 @@ std::string words_at(const json::value& object, std::string_view condition_type)
   return "";
 }
 
+/// The same, as what is wrong with a pod.
+void put_why(const json::value& from, PodSight& pod) {
+  pod.why = words_of(from);
+  const std::size_t word = text_at(from, {"reason"}).size();
+  pod.why_word = static_cast<std::uint8_t>(word <= 0xff ? word : 0);
+}
+
 /// Why a container ended badly, or does not start.
 void read_container(const json::value& status, PodSight& pod) {
   if (const json::value* ended = find(status, {"state", "terminated"})) {
@@ -69,13 +76,14 @@ void read_container(const json::value& status, PodSight& pod) {
     pod.exit_code = static_cast<int>(code);
     const std::string words = words_of(*ended);
     pod.why = fmt::format("exit code {}{}{}", code, words.empty() ? "" : ", ", words);
+    pod.why_word = 0;
   } else if (const json::value* waiting = find(status, {"state", "waiting"})) {
     // "ContainerCreating" is no trouble.
     const std::string_view reason = text_at(*waiting, {"reason"});
     const bool is_trouble = reason.ends_with("BackOff") || reason.starts_with("Err") ||
                             reason.find("Error") != std::string_view::npos ||
                             reason == "InvalidImageName";
-    if (is_trouble && pod.why.empty()) pod.why = words_of(*waiting);
+    if (is_trouble && pod.why.empty()) put_why(*waiting, pod);
   }
 }
 
@@ -201,7 +209,8 @@ PodSight pod_sight_of(const json::value& pod) {
   for (const json::value& condition : items_at(pod, {"status", "conditions"})) {
     const bool is_unplaced =
         text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False";
-    if (is_unplaced) sight.why = words_of(condition);
+    if (is_unplaced) put_why(condition, sight);
+    sight.is_unplaced |= is_unplaced && text_at(condition, {"reason"}) == "Unschedulable";
   }
   sight.output = output_of(pod, !sight.is_live());
   for (const json::value& status : items_at(pod, {"status", "initContainerStatuses"})) {
@@ -218,7 +227,10 @@ PodSight pod_sight_of(const json::value& pod) {
     std::string words = words_of(*find(pod, {"status"}));
     // Whoever evicts a pod by the API, or preempts it, says so only there.
     if (words.empty()) words = words_at(pod, "DisruptionTarget");
-    if (!words.empty()) sight.why = words;
+    if (!words.empty()) {
+      sight.why = words;
+      sight.why_word = 0;
+    }
   }
   return sight;
 }
@@ -334,6 +346,7 @@ GangState gang_state_of(const std::vector<JobSight>& jobs, const std::vector<Pod
       return pod.is_live() && !pod.why.empty();
     });
     if (stuck != pods.end()) state.reason = about(*stuck);
+    state.is_unplaced = stuck != pods.end() && stuck->is_unplaced;
   }
   return state;
 }

@@ -59,12 +59,14 @@ struct PodSight {
   bool is_deleting = false;
   Time leaves_by = Time::never();  // of one that is deleted: when its grace is over
   Time forced_at = Time::never();  // and when it is forced away, if it may be
+  bool is_unplaced = false;        // the cluster's scheduler finds no node for it
   bool is_disrupted = false;       // taken away by others: evicted, preempted, node lost
   bool is_listed = false;          // its job is a list of objects
   bool is_own_rooted = false;      // that is one Job, with no other root
   bool leads = false;              // its kind calls it the head, the master or the first of a group
   int exit_code = 0;               // of the container that failed; 128 + n when signal n ended it
   std::string why = {};            // it failed or does not start
+  std::uint8_t why_word = 0;       // so many characters of it are the reason, in one word
   std::vector<std::string> devices = {};  // extended resources that it asks for
   manifest::Amounts asks = {};            // what it takes from its node
   PodOutputSight output = {};
@@ -92,6 +94,7 @@ struct GangState {
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
   bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
   bool lacks_pods = false;     // of Succeeded: not all pods that have are seen, nor their output
+  bool is_unplaced = false;    // of Starting: the pod that `reason` names finds no node
 
   // Of lists of objects.
   AttemptCare care = {};

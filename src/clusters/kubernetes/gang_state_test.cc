@@ -173,6 +173,10 @@ TEST(GangState, APodThatCannotStartSaysWhy) {
     "status":"False","reason":"Unschedulable","message":"0/3 nodes are available"}]})");
   EXPECT_EQ(gang_state_of({open}, {nowhere}).reason,
             "pod p on n: Unschedulable: 0/3 nodes are available");
+  EXPECT_EQ(stuck.why.substr(0, stuck.why_word), "ImagePullBackOff");
+  EXPECT_EQ(nowhere.why.substr(0, nowhere.why_word), "Unschedulable");
+  EXPECT_TRUE(gang_state_of({open}, {nowhere}).is_unplaced);
+  EXPECT_FALSE(state.is_unplaced);
 }
 
 TEST(PodSight, SaysWhenItIsForcedAwayFromWhenItWasDeleted) {

@@ -380,6 +380,8 @@ void KubernetesCluster::tell_stand(const ports::Attempt& attempt,
                {.is_made = book_.is_made(attempt),
                 .ailment = book_.ailment_of(attempt),
                 .needed_pods = book_.needed_pods_of(attempt),
+                .requeues = book_.requeues_before(attempt),
+                .demise = book_.demise_of(attempt),
                 .kept_failure = book_.kept_failure_of(attempt)});
 }
 
@@ -542,19 +544,24 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   sight_->say_everything();
   extra_.tell_everything(sight_->changes());
   sight_->changes().drain(ports_.inbox);
-  for (const auto& [attempt, was_created, is_orphan, pods, counted] : expected) {
-    if (is_orphan) {
+  for (const ports::Expected& one : expected) {
+    const ports::Attempt& attempt = one.attempt;
+    if (one.is_orphan) {
       unwanted.insert(attempt);
       continue;
     }
-    if (book_.knows(attempt) || (was_created && found->contains(attempt))) {
+    const bool is_known = book_.knows(attempt);
+    const bool was_removed = one.demise.ailment != model::Ailment::None;
+    if (is_known || (!was_removed && one.created && found->contains(attempt))) {
       book_.adopt(attempt, now);
-      expect_pods(attempt, pods, counted);
+      expect_pods(attempt, one.pods, one.counted);
       touch(attempt);
-    } else if (was_created) {
-      const AttemptCare care = care_of(attempt);
+    } else if (one.created) {
+      AttemptCare care = care_of(attempt);
+      care.requeues = static_cast<int>(one.requeues);
       if (care.has_hub) teller_.follow(attempt);
-      book_.vanished(attempt, care, now);
+      if (was_removed) book_.go_on_removing(attempt, care, one.demise, now);
+      if (!was_removed) book_.vanished(attempt, care, now);
     }
     // Otherwise its create comes again, and makes what is missing of it.
   }

@@ -4,6 +4,25 @@
 
 namespace muster::clusters {
 
+namespace {
+
+constexpr std::size_t stuck_most = 10;
+
+std::vector<ports::StuckPod> stuck_among(const std::vector<PodSight>& pods) {
+  std::vector<ports::StuckPod> stuck;
+  for (const PodSight& pod : pods) {
+    if (!pod.is_live() || pod.is_deleting || pod.why.empty()) continue;
+    const std::size_t message = pod.why_word == 0 ? 0 : pod.why_word + std::string(": ").size();
+    stuck.push_back({pod.name, !pod.node.empty(), pod.why.substr(0, pod.why_word),
+                     message < pod.why.size() ? pod.why.substr(message) : ""});
+  }
+  std::sort(stuck.begin(), stuck.end(), [](const auto& a, const auto& b) { return a.pod < b.pod; });
+  if (stuck.size() > stuck_most) stuck.resize(stuck_most);
+  return stuck;
+}
+
+}  // namespace
+
 ports::PodCounts pod_counts(const std::vector<PodSight>& pods) {
   ports::PodCounts counts;
   for (const PodSight& pod : pods) {
@@ -40,9 +59,10 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
   sight.needed_pods = stand.needed_pods;
   sight.kept_failure = stand.kept_failure;
   sight.pods = pod_counts(pods);
+  sight.requeues = stand.requeues;
   if (at->second) {
     sight.is_complete = at->second->is_complete;
-    sight.requeues = at->second->requeues;
+    sight.requeues = std::max(sight.requeues, at->second->requeues);
   }
   if (state && state->is_known) {
     sight.requeues = std::max(sight.requeues, state->care.requeues);
@@ -50,6 +70,13 @@ void SightTeller::tell(const ports::Attempt& attempt, const std::optional<GangSt
     const bool is_starting =
         state->phase == GangPhase::Starting || state->phase == GangPhase::Running;
     if (is_starting) sight.trouble = state->reason;
+    if (is_starting && !sight.trouble.empty()) sight.stuck_pods = stuck_among(pods);
+  }
+  sight.is_removed = stand.demise.ailment != model::Ailment::None;
+  sight.fails = stand.demise.fails;
+  if (sight.is_removed) {
+    sight.trouble = stand.demise.reason;
+    sight.stuck_pods.clear();
   }
   if (at->second == sight) return;
   at->second = sight;

@@ -17,8 +17,10 @@ namespace muster::clusters {
 /// What the book has to say of an attempt.
 struct AttemptStand {
   bool is_made = false;
-  ports::Ailment ailment = ports::Ailment::None;
+  model::Ailment ailment = model::Ailment::None;
   std::int64_t needed_pods = 0;
+  int requeues = 0;  // before it
+  model::Demise demise = {};
   std::string kept_failure = {};
 };
 

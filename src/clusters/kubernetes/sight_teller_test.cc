@@ -56,6 +56,58 @@ TEST(SightTeller, TellsOnlyWhatChangedAndOnlyOfThoseWithAHub) {
   EXPECT_TRUE(heard.all[2].is_complete) << "that does not change any more";
 }
 
+TEST(SightTeller, WhatIsRemovedSaysWhyAndHowOftenItWasTriedAlsoIfNothingOfItIsLeft) {
+  Heard heard;
+  SightTeller teller("east", &heard);
+  teller.follow(a1);
+  teller.tell(a1, std::nullopt, {},
+              {.ailment = model::Ailment::FailedPods,
+               .requeues = 2,
+               .demise = {model::Ailment::FailedPods, true, 3, 0, "pod p: exit code 3"}});
+  ASSERT_EQ(heard.all.size(), 1U);
+  EXPECT_EQ(heard.all[0], (ports::AttemptSight{.attempt = a1,
+                                               .cluster = "east",
+                                               .requeues = 2,
+                                               .trouble = "pod p: exit code 3",
+                                               .ailment = model::Ailment::FailedPods,
+                                               .is_removed = true,
+                                               .fails = true}));
+}
+
+TEST(SightTeller, PodsThatDoNotStartAreToldInPartsAndInTheOrderOfTheirNames) {
+  Heard heard;
+  SightTeller teller("east", &heard);
+  GangState state;
+  state.phase = GangPhase::Starting;
+  state.reason = "pod b: Unschedulable: no room";
+  state.care.has_hub = true;
+  PodSight homeless = pod("Pending");
+  homeless.name = "b";
+  homeless.node.clear();
+  homeless.why = "Unschedulable: no room";
+  homeless.why_word = 13;
+  PodSight bare = homeless;  // nothing but the word
+  bare.name = "a";
+  bare.node = "n";
+  bare.why = "ErrImagePull";
+  bare.why_word = 12;
+  PodSight ended = bare;  // no word at all
+  ended.name = "c";
+  ended.why = "exit code 3";
+  ended.why_word = 0;
+  PodSight going = homeless;
+  going.is_deleting = true;
+  ASSERT_TRUE(teller.follows(a1, state));
+  teller.tell(a1, state, {homeless, bare, going, ended, pod("Running")}, {.is_made = true});
+  ASSERT_EQ(heard.all.size(), 1U);
+  EXPECT_EQ(heard.all[0].stuck_pods,
+            (std::vector<ports::StuckPod>{{"a", true, "ErrImagePull", ""},
+                                          {"b", false, "Unschedulable", "no room"},
+                                          {"c", true, "", "exit code 3"}}));
+  teller.tell(a1, state, std::vector<PodSight>(50, homeless), {.is_made = true});
+  EXPECT_EQ(heard.all[1].stuck_pods.size(), 10U) << "the others are like them";
+}
+
 TEST(SightTeller, AnAttemptIsFollowedFromItsMakingUntilItIsOver) {
   Heard heard;
   SightTeller teller("east", &heard);

@@ -210,17 +210,17 @@ GangState counted(const RootSight& root, const std::vector<PodSight>& pods) {
 }
 
 /// Why pods are not ready.
-std::string trouble_of(const std::vector<WorkloadSight>& workloads,
-                       const std::vector<PodSight>& pods) {
-  std::string trouble;
+void read_trouble(const std::vector<WorkloadSight>& workloads, const std::vector<PodSight>& pods,
+                  GangState& state) {
   for (const PodSight& pod : pods) {
-    if (pod.is_live() && !pod.why.empty()) trouble = about(pod);
+    if (!pod.is_live() || pod.why.empty()) continue;
+    state.reason = about(pod);
+    state.is_unplaced = pod.is_unplaced;
   }
   for (const WorkloadSight& one : workloads) {
-    if (trouble.empty() && !one.why.empty())
-      trouble = fmt::format("{} {}: {}", one.kind, one.name, one.why);
+    if (state.reason.empty() && !one.why.empty())
+      state.reason = fmt::format("{} {}: {}", one.kind, one.name, one.why);
   }
-  return trouble;
 }
 
 /// Of those that are no workloads, if they are missed.
@@ -338,7 +338,7 @@ GangState workload_state_of(const RootSight& root, const std::vector<WorkloadSig
   }
   const bool has_started = root.care.care.starts_when_made || state.has_enough_pods();
   state.phase = has_started ? GangPhase::Running : GangPhase::Starting;
-  if (!state.has_enough_pods()) state.reason = trouble_of(workloads, pods);
+  if (!state.has_enough_pods()) read_trouble(workloads, pods, state);
   return state;
 }
 

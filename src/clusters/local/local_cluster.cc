@@ -268,7 +268,7 @@ void LocalCluster::say_everything(const std::vector<ports::Expected>& expected) 
   if (!there) return;
   outgoing_.say(model::NodeSeen{options_.name, node_});
   std::set<std::string> wanted;
-  for (const auto& [attempt, created, is_orphan, pods, counted] : expected) {
+  for (const auto& [attempt, created, is_orphan, pods, counted, requeues, demise] : expected) {
     const std::string name = dir_name(attempt);
     if (!is_orphan) wanted.insert(name);
     const auto it = entries_.find(name);

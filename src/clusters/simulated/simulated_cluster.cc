@@ -182,7 +182,7 @@ void SimulatedCluster::say_everything(const std::vector<ports::Expected>& expect
   if (!was_reachable_) return;
   for (const model::NodeSpec& node : nodes_) outgoing_.say(model::NodeSeen{options_.name, node});
   std::set<ports::Attempt> wanted;
-  for (const auto& [attempt, created, is_orphan, pods, counted] : expected) {
+  for (const auto& [attempt, created, is_orphan, pods, counted, requeues, demise] : expected) {
     if (!is_orphan) wanted.insert(attempt);
     if (created && !pods_.knows(attempt)) {
       pods_.remove(attempt, now);

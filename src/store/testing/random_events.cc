@@ -62,6 +62,8 @@ class Fill {
   void set(Strategy& v) { choose(v, Strategy::Fifo); }
   void set(Health& v) { choose(v, Health::Cordoned); }
   void set(StopWhy& v) { choose(v, StopWhy::ClusterLost); }
+  void set(Ailment& v) { choose(v, Ailment::Forgotten); }
+  void set(Demise& d) { (*this)(d.ailment, d.fails, d.exit_code, d.requeues, d.reason); }
   void set(FailWhy& v) { choose(v, FailWhy::RetriesExhausted); }
   void set(Duration& v) { set(v.ms); }
   void set(Time& v) { set(v.ms); }
@@ -121,6 +123,8 @@ struct Parts {
   static auto of(E& e) {
     if constexpr (requires { e.seq; }) {
       return std::tie(e.spec, e.seq);
+    } else if constexpr (requires { e.demise; }) {
+      return std::tie(e.job, e.attempt, e.demise);
     } else if constexpr (requires { e.priority; }) {
       return std::tie(e.job, e.priority);
     } else if constexpr (requires { e.pool; }) {
@@ -182,7 +186,19 @@ struct LaterParts {
   }
 };
 
-/// Those that came with the seventh golden journal.
+/// Those that came with the eighth golden journal.
+struct EighthParts {
+  template <typename E>
+  static auto of(E& e) {
+    if constexpr (requires { e.ailment; }) {
+      return std::tie(e.ailment);
+    } else {
+      return std::tuple<>();
+    }
+  }
+};
+
+/// Those that came with the seventh.
 struct SeventhParts {
   template <typename E>
   static auto of(E& e) {
@@ -245,7 +261,8 @@ struct ThirdParts {
 template <typename E>
 auto all_parts_of(E& e) {
   return std::tuple_cat(Parts::of(e), LaterParts::of(e), ThirdParts::of(e), FourthParts::of(e),
-                        FifthParts::of(e), SixthParts::of(e), SeventhParts::of(e));
+                        FifthParts::of(e), SixthParts::of(e), SeventhParts::of(e),
+                        EighthParts::of(e));
 }
 
 bool equal(const JobSpec& a, const JobSpec& b) {
@@ -299,6 +316,7 @@ Event random_event(Prng& prng, std::size_t kind, Fields fields) {
         if (fields >= Fields::Fifth) std::apply(fill, FifthParts::of(body));
         if (fields >= Fields::Sixth) std::apply(fill, SixthParts::of(body));
         if (fields >= Fields::Seventh) std::apply(fill, SeventhParts::of(body));
+        if (fields >= Fields::Eighth) std::apply(fill, EighthParts::of(body));
       },
       event.body);
   return event;

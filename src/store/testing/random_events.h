@@ -11,8 +11,8 @@ namespace muster::store {
 
 constexpr std::size_t event_kinds = std::variant_size_v<model::AnyEvent>;
 
-/// What events had when the golden journal of that version was written. Seventh is all of today.
-enum class Fields { First, Second, Third, Fourth, Fifth, Sixth, Seventh, All = Seventh };
+/// What events had when the golden journal of that version was written. Eighth is all of today.
+enum class Fields { First, Second, Third, Fourth, Fifth, Sixth, Seventh, Eighth, All = Eighth };
 
 /// `kind`: index in model::EventBody.
 model::Event random_event(Prng& prng, std::size_t kind, Fields fields = Fields::All);

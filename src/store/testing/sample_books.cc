@@ -163,4 +163,10 @@ std::vector<BookRecord> sample_books_v4() {
   return {shape};
 }
 
+std::vector<BookRecord> sample_books_v5() {
+  BookJob job = sample_job();
+  job.active->demise = {Ailment::FailedPods, true, 3, 2, "pod p: exit code 3"};
+  return {job};
+}
+
 }  // namespace muster::store

@@ -15,5 +15,6 @@ std::vector<model::BookRecord> sample_books_v2();
 std::vector<model::BookRecord> sample_books_v3();
 /// With what came with version 2 of a shape.
 std::vector<model::BookRecord> sample_books_v4();
+std::vector<model::BookRecord> sample_books_v5();
 
 }  // namespace muster::store

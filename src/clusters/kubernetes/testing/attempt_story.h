@@ -37,11 +37,13 @@ struct Story {
                     .keep_outcomes = hours(1)}};
   Time now{0};
   std::uint32_t requeues = 0;  // as the last outcome said
+  std::vector<model::Demise> demises = {};
 
   std::vector<std::string> next_steps() {
     std::vector<std::string> found;
     for (const BookCommand& command : book.take()) {
       note_requeues(command);
+      if (note_demise(command)) continue;
       if (std::holds_alternative<MakeObjects>(command)) found.emplace_back("make");
       if (std::holds_alternative<RemoveObjects>(command)) found.emplace_back("remove");
       if (std::holds_alternative<ConfirmGone>(command)) found.emplace_back("confirm");
@@ -53,6 +55,13 @@ struct Story {
     const auto* said = std::get_if<SayEvent>(&command);
     const auto* failed = said == nullptr ? nullptr : std::get_if<model::StartFailed>(&said->body);
     if (failed != nullptr) requeues = failed->requeues;
+  }
+  /// Told apart from the steps: it is said before the first of them.
+  bool note_demise(const BookCommand& command) {
+    const auto* said = std::get_if<SayEvent>(&command);
+    const auto* ailing = said == nullptr ? nullptr : std::get_if<model::Ailing>(&said->body);
+    if (ailing != nullptr) demises.push_back(ailing->demise);
+    return ailing != nullptr;
   }
   /// All Jobs ended by themselves.
   void see_end(GangPhase phase, int code = 0, const std::string& reason = "") {

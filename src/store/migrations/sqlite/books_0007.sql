@@ -1,0 +1,2 @@
+-- What was wrong with the newest attempt that went wrong, as a word.
+alter table jobs add column ailment text not null default 'None';
