@@ -94,8 +94,9 @@ TEST(JobRow, WhatWasWrongWithAnAttemptIsForgottenWhenTheNextOneEndsInAnotherWay)
     std::string text;
     std::uint32_t attempt = 0;
     for (const EventBody& end : ends) {
-      if (std::holds_alternative<Gone>(end)) follow(row, {Time{1}, Stopped{"a", attempt}});
-      if (!std::holds_alternative<Gone>(end)) follow(row, {Time{1}, Placed{"a", ++attempt, "c"}});
+      if (std::holds_alternative<Gone>(end)) follow(row, {Time{1}, Stopped{"a", attempt, {}, ""}});
+      if (!std::holds_alternative<Gone>(end))
+        follow(row, {Time{1}, Placed{"a", ++attempt, "c", "", {}}});
       EXPECT_TRUE(follow(row, {Time{2}, end}));
       text += fmt::format("{} '{}', ", to_text(row.ailment), row.reason);
     }
