@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kube/informer.h"
+#include "kube/watch.h"
 #include "manifest/pod_shape.h"
 
 namespace muster::clusters {
@@ -19,8 +20,10 @@ struct SeenClass {
 };
 
 SeenClass seen_class(const json::value& object, const manifest::GpuNaming& gpus) {
-  SeenClass seen{
-      std::string(kube::name_of(object)), kube::map_at(object, {"overhead", "podFixed"}), {}};
+  SeenClass seen{std::string(kube::name_of(object)), {}, {}};
+  const json::value* fixed = kube::find(object, {"overhead", "podFixed"});
+  if (fixed != nullptr && fixed->is_object())
+    seen.overhead = kube::own_copy(*fixed).as_object();  // the page it came in goes
   json::value pod = json::object();  // of which all that the class says is the whole
   kube::set_at(pod, {"spec", "overhead"}, seen.overhead);
   for (const std::string_view key : {"nodeSelector", "tolerations"}) {
