@@ -599,6 +599,27 @@ std::vector<LineId> Agenda::wake_for_quota(const World& world, QueueId queue) {
   return woken;
 }
 
+/// Those who wait for quota that it uses now, and may evict it.
+void Agenda::wake_above(const World& world, JobSlot started) {
+  const Job& job = world.job(started);
+  if (!job.active || !world.shapes[job.shape].gang.preemptible) return;
+  const int cls = priority_class(world, job, *policy_);
+  std::vector<LineId> woken;
+  const auto look_at = [&](QueueId queue) {
+    for (QueueId id = queue; !id.is_none(); id = world.quota[id].parent) {
+      if (id.index() >= waiting_for_quota_.size()) continue;
+      for (const LineId line : waiting_for_quota_[id.index()]) {
+        const JobSlot first = world.first_of(line);
+        const bool above = priority_class(world, world.job(first), *policy_) > cls;
+        if (above || inside_guaranteed(world, first)) woken.push_back(line);
+      }
+    }
+  };
+  look_at(job.queue);
+  for (const QueueId queue : job.extra_queues) look_at(queue);
+  for (const LineId line : woken) make_due(line);
+}
+
 void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
   lines_.resize(world.line_slots());
   if (queues_.size() < world.quota.size()) {
@@ -636,6 +657,7 @@ void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
   for (const QueueId queue : world.changes.freed) {
     wake_for_quota(world, queue);
   }
+  for (const JobSlot started : world.changes.started) wake_above(world, started);
   for (const QueueId guarantor : more_left) rise(world, guarantor);
   if (world.changes.released) {
     const std::set<LineId> wanting = wanting_;

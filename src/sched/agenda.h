@@ -201,6 +201,7 @@ class Agenda {
   }
   bool may_find_victims(const World& world, LineId line) const;
   std::vector<LineId> wake_for_quota(const World& world, QueueId queue);
+  void wake_above(const World& world, JobSlot started);
   bool depends_on_others(const World& world, ShapeId shape, const Why& why) const;
   Gains::Moment moment(const World& world) { return {world, *policy_, cache, now_, may_evict_}; }
 

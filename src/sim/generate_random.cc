@@ -1,7 +1,9 @@
 // The random generator: everything a job can ask for, at random. Two nodes of cluster c1 (both in
 // zone x and rack c1-r1, eight A100 each, untainted, with network cards) can hold any job alone, so
 // every job can run on the healthy fleet.
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 
 #include "sim/workload.h"
@@ -46,7 +48,7 @@ void random_fleet(Workload& w, Prng& prng) {
 }
 
 /// Guarantees that others may borrow but for a few GPUs, so that the largest gang of any queue
-/// finds its GPUs beside what is held back from it.
+/// finds its GPUs beside what is held back from it, in the fleet and below the limits of a parent.
 class RandomLimits {
  public:
   RandomLimits(const Workload& w, Prng& prng) : prng_(prng) {
@@ -54,14 +56,26 @@ class RandomLimits {
     spare_ -= largest_gang;
   }
 
+  /// The queues that follow are below it until the next of these.
+  void put_top(model::QueueSpec& queue, int guaranteed) {
+    below_ = std::numeric_limits<std::int64_t>::max();
+    put(queue, guaranteed);
+    const model::Limit& limit = queue.limits["gpu"];
+    if (limit.maximum) below_ = *limit.maximum / 1000 - largest_gang;
+    if (limit.borrow)
+      below_ =
+          std::min(below_, (limit.guaranteed.value_or(0) + *limit.borrow) / 1000 - largest_gang);
+  }
+
   void put(model::QueueSpec& queue, int guaranteed) {
     model::Limit& limit = queue.limits["gpu"];
     if (guaranteed > 0) {
       limit.guaranteed = guaranteed * 1000;
       if (prng_.chance(30)) {
-        const std::int64_t kept =
-            std::min<std::int64_t>(prng_.between(0, guaranteed), std::max(spare_, 0));
-        spare_ -= static_cast<int>(kept);
+        const std::int64_t spare = std::max<std::int64_t>(0, std::min(spare_, below_));
+        const std::int64_t kept = std::min<std::int64_t>(prng_.between(0, guaranteed), spare);
+        spare_ -= kept;
+        below_ -= kept;
         limit.lend = (guaranteed - kept) * 1000;
       }
     }
@@ -73,7 +87,8 @@ class RandomLimits {
 
  private:
   Prng& prng_;
-  int spare_ = 0;  // GPUs that may still be held back
+  std::int64_t spare_ = 0;  // GPUs that may still be held back, in the fleet
+  std::int64_t below_ = 0;  // and below the queue of the first level
 };
 
 void random_queues(Workload& w, Prng& prng) {
@@ -82,7 +97,7 @@ void random_queues(Workload& w, Prng& prng) {
   for (int q = 0; q < tops; ++q) {
     model::QueueSpec top =
         queue(fmt::format("q{}", q + 1), static_cast<std::uint32_t>(prng.between(1, 4)), 0);
-    limits.put(top, prng.chance(50) ? static_cast<int>(prng.between(2, 8)) : 0);
+    limits.put_top(top, prng.chance(50) ? static_cast<int>(prng.between(2, 8)) : 0);
     w.queues.push_back(top);
     const auto children = static_cast<int>(prng.between(1, 3));
     for (int c = 0; c < children; ++c) {
