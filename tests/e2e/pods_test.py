@@ -238,7 +238,7 @@ class RuntimeClasses(WithPods):
         self.assertEqual(self.server.api("GET", "/queues/default")[1]["use"]["cpu"], "3")
         wide = self.job_of("wide", name, str(cores - 1))
         self.wait("it is known why it waits",
-                  lambda: "cpu" in self.muster("explain", wide).lower())
+                  lambda: "can never start: 0 of 1 pod fit" in self.muster("explain", wide))
         self.assertEqual(self.server.job(wide)["attempt"], 0, "it was never made")
         self.assertEqual([job["metadata"]["name"] for job in self.jobs()], ["fits"])
 
@@ -256,7 +256,8 @@ class Extra(WithPods):
                      "tolerations": [{"key": "own", "value": self.namespace}]}
 
     def used(self):
-        return self.server.api("GET", f"/nodes/real/{self.node}")[1]["used"].get("cpu", "0")
+        status, node, _ = self.server.api("GET", f"/nodes/real/{self.node}")
+        return node["used"].get("cpu", "0") if status == 200 else "not known yet"
 
     def test_defaults_of_a_limit_range_count_where_the_pods_are(self):
         self.create("/api/v1/{ns}/limitranges", "LimitRange", "usual", spec={"limits": [
