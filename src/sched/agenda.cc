@@ -160,6 +160,7 @@ void Agenda::mark_candidates(World& world, bool closer) {
   }
   // Lines and their states are scattered: they are read when the turn of their queue comes.
   for (const Gains::Outline& o : *with_chance) add(o.line, o.queue, o.priority);
+  std::erase_if(rising_, [&](QueueId id) { return queues_[id.index()].rising != plan_; });
   for (const auto* queues : {&new_holders_, &rising_}) {
     for (const QueueId queue : *queues) {
       mark_whole(world, queue);
@@ -284,6 +285,8 @@ void Agenda::find_candidate(World& world, QueueId id) {
   q.exact = true;
   q.exact_at = narrowed_;
   q.candidate = LineId::none();
+  // Those who started since may have left nothing of the guarantee to its lines.
+  if (q.rising == plan_ && !may_be_inside(world, id)) q.rising = 0;
   const Rules& rules = policy_->rules;
   const QueueNode& node = world.quota[id];
   const bool fifo =

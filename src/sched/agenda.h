@@ -139,7 +139,7 @@ class Agenda {
     std::uint64_t rising = 0;      // plan in which more of its guarantee was left to it
     std::uint64_t none_inside = 0;  // guarantees_state() in which no line is inside of them
     bool least_known = false;
-    Charges least;  // that any line asks for
+    std::vector<std::pair<int, Charges>> least;  // that any line of a priority asks for
   };
   struct Failure {
     std::uint64_t epoch = 0;
@@ -194,7 +194,7 @@ class Agenda {
   std::vector<QueueId> rise(World& world, QueueId guarantor);
   void look_inside_guarantees(World& world);
   bool may_be_inside(World& world, QueueId queue);
-  Charges least_of_lines(World& world, QueueId queue);
+  std::vector<std::pair<int, Charges>> least_of_lines(World& world, QueueId queue);
   void list_promised(const World& world);
   std::uint64_t guarantees_state(const World& world) const {
     return rights_ + world.guarantees.growths();

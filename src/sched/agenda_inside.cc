@@ -34,8 +34,8 @@ bool Agenda::is_turn_inside(const World& world, LineId line) const {
          inside_guaranteed(world, entry_of(world, line));
 }
 
-/// A bound for all lines of the queue: whoever is inside asks for no less than the least of them
-/// and finds no more than the highest class does. So most queues of a full guarantee need no look.
+/// A bound for all lines of the queue: whoever is inside asks for no less than the least of those
+/// of its priority. So most queues of a full guarantee need no look.
 bool Agenda::may_be_inside(World& world, QueueId id) {
   const QueueId guarantor = world.quota.guarantor(id);
   if (guarantor.is_none() || world.lines_of(id).empty()) return false;
@@ -48,17 +48,21 @@ bool Agenda::may_be_inside(World& world, QueueId id) {
   }
   const bool capped = policy_->rules.has(Rule::PriorityCap);
   const int cap = capped ? world.quota.cap(id) : model::priority_max;
-  const int highest = std::min(world.top_priority(id), cap);
-  return world.guarantees.may_be_inside(world, guarantor, highest, q.least);
+  return std::any_of(q.least.begin(), q.least.end(), [&](const auto& least) {
+    return world.guarantees.may_be_inside(world, guarantor, std::min(least.first, cap),
+                                          least.second);
+  });
 }
 
-/// Of each resource what any of them asks for at least; nothing of those that some do not ask for.
-Charges Agenda::least_of_lines(World& world, QueueId queue) {
-  std::optional<Charges> least;
+/// By priority, highest first: of each resource what any of them asks for at least; nothing of
+/// those that some do not ask for.
+std::vector<std::pair<int, Charges>> Agenda::least_of_lines(World& world, QueueId queue) {
+  std::vector<std::pair<int, Charges>> least;
   for (const LineRank& rank : world.lines_of(queue)) {
     for (const Charges& charges : venues(world, *policy_, rank.shape).least) {
-      if (!least) least = charges;
-      std::erase_if(*least, [&](Charge& known) {
+      if (least.empty() || least.back().first != rank.priority)
+        least.emplace_back(rank.priority, charges);
+      std::erase_if(least.back().second, [&](Charge& known) {
         const auto same = [&](const Charge& c) { return c.resource == known.resource; };
         const auto it = std::find_if(charges.begin(), charges.end(), same);
         if (it != charges.end()) known.amount = std::min(known.amount, it->amount);
@@ -66,7 +70,7 @@ Charges Agenda::least_of_lines(World& world, QueueId queue) {
       });
     }
   }
-  return least.value_or(Charges{});
+  return least;
 }
 
 void Agenda::list_promised(const World& world) {

@@ -68,9 +68,13 @@ Bounds::Bounds(Placer& placer, const Venues& venues, const Shape& shape,
     bool possible = list.size() > 0;
     for (std::size_t i = 0; i < shape.sets.size() && possible; ++i) {
       walk.emplace(placer, venue, i, shape.sets[i].pods_per_node, asker);
+      const TypeId type = venue.types[i];
+      const std::uint64_t wanted = type.v == 0 ? ~std::uint64_t{0} : type_bit(type);
       ended = 0;
-      while (walk->room() < counts[i] && list.is_before(world, ended, best)) {
-        walk->release(list.pods(world, ended++));
+      for (; walk->room() < counts[i] && list.is_before(world, ended, best); ++ended) {
+        list.fetch_behind(world, ended);
+        const std::uint64_t types = list.at(world, ended).types;
+        if (types == 0 || (types & wanted) != 0) walk->release(list.pods(world, ended));
       }
       possible = walk->room() >= counts[i];
       needed = std::max(needed, ended);
@@ -145,6 +149,15 @@ const std::vector<PodOn>& Departures::pods(const World& world, std::size_t index
   return departure.placed != nullptr ? *departure.placed : world.job(departure.job).active->pods;
 }
 
+void Departures::fetch_behind(const World& world, std::size_t index) const {
+  const auto running = [&](std::size_t i) -> const Job* {
+    return i < in_order_ && all_[i].placed == nullptr ? &world.job(all_[i].job) : nullptr;
+  };
+  if (const Job* job = running(index + 8)) __builtin_prefetch(&job->active);
+  if (const Job* job = running(index + 4)) __builtin_prefetch(job->active.get());
+  if (const Job* job = running(index + 2)) __builtin_prefetch(job->active->pods.data());
+}
+
 void Departures::add(const Departure& departure) {
   all_.push_back(departure);
   in_order_ = 0;
@@ -156,16 +169,20 @@ Departures& Calendar::of(ClusterId cluster) {
     s.read = true;
     const std::vector<JobSlot>& jobs = world_.active_in(cluster);
     const std::vector<Stay>& stays = world_.stays_in(cluster);
+    const std::vector<Stake>& stakes = world_.stakes_in(cluster);
     s.endings.reserve(s.endings.size() + jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      s.endings.add({expected_end(world_, stays[i], policy_, now_), jobs[i], nullptr});
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const std::uint64_t types = stakes[i].stopping ? 0 : stakes[i].types;  // as last counted
+      s.endings.add({expected_end(world_, stays[i], policy_, now_), jobs[i], nullptr, types});
+    }
   }
   return s.endings;
 }
 
 void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& pods) {
   const Duration run = expected_run_time(world_, world_.job(job), policy_);
-  sheet(cluster).endings.add({now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods});
+  sheet(cluster).endings.add(
+      {now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods, 0});
 }
 
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,

@@ -1,6 +1,7 @@
 // When and where a gang that does not fit now will fit, if jobs end when expected.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct Departure {
   Time end;
   JobSlot job;
   const std::vector<PodOn>* placed = nullptr;  // in this plan; else the job knows its pods
+  std::uint64_t types = 0;  // GPU types of its nodes, a bit for each; 0 if not known
 };
 
 /// The expected ends in one cluster, soonest first, ties by id. Put in order as far as asked for:
@@ -27,6 +29,8 @@ class Departures {
   const std::vector<PodOn>& pods(const World& world, std::size_t index);
   /// There is one at `index`, and it is before `limit`. All later ones may stay without an order.
   bool is_before(const World& world, std::size_t index, Time limit);
+  /// Soon asked for: jobs are scattered, so they are on their way while others are looked at.
+  void fetch_behind(const World& world, std::size_t index) const;
   const std::vector<Departure>& unordered() const { return all_; }
   void reserve(std::size_t count) { all_.reserve(count); }
   void add(const Departure& departure);

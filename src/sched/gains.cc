@@ -33,6 +33,23 @@ std::optional<int> evictable_class(const World& world, const PodOn& pod) {
   return job.active->counted_at;
 }
 
+/// Whoever has no right to its place but by its class stands below those inside their guarantees.
+constexpr int inside_class = std::numeric_limits<int>::max() - 1;
+constexpr int never_goes = std::numeric_limits<int>::max();
+
+/// Of whom each pod of the node is, for those who look for victims.
+std::vector<int> victim_classes(const Gains::Moment& at, const Node& node) {
+  const bool guarantees =
+      at.policy.rules.has(Rule::ProtectGuaranteed) && at.world.quota.any_guarantee();
+  std::vector<int> classes;
+  for (const PodOn& pod : node.pods) {
+    const std::optional<int> cls = evictable_class(at.world, pod);
+    const bool inside = cls && guarantees && at.world.guarantees.is_inside(at.world, pod.job);
+    classes.push_back(inside ? inside_class : cls.value_or(never_goes));
+  }
+  return classes;
+}
+
 /// Not to be ruled out that somebody would have to go for such a job.
 bool stands_above_somebody(const Gains::Moment& at, int priority, bool inside) {
   return at.may_evict && (inside || at.world.lowest_running_priority() < priority);
@@ -65,7 +82,7 @@ void Gains::begin(const Moment& at, const std::vector<NodeId>& nodes,
   list_from_all(at);
 }
 
-/// Their nodes. False if all of these were known.
+/// Their nodes. False if nobody of them can be evicted.
 bool Gains::add_victims(const World& world, const std::vector<JobSlot>& jobs) {
   const std::size_t known = new_victims_.size();
   for (const JobSlot slot : jobs) {
@@ -73,8 +90,9 @@ bool Gains::add_victims(const World& world, const std::vector<JobSlot>& jobs) {
     if (!job.active || !world.shapes[job.shape].gang.preemptible) continue;
     for (const PodOn& pod : job.active->pods) new_victims_.push_back(pod.node);
   }
+  const bool any = new_victims_.size() > known;
   sort_unique(new_victims_);
-  return new_victims_.size() > known;
+  return any;
 }
 
 /// What of the gained nodes' devices is idle now, added up by place.
@@ -379,7 +397,6 @@ void Gains::list_places(const Moment& at) {
   std::vector<NodeId> nodes = nodes_;
   nodes.insert(nodes.end(), new_victims_.begin(), new_victims_.end());
   sort_unique(nodes);
-  const auto class_of = [&](const PodOn& pod) { return evictable_class(at.world, pod); };
   std::map<std::pair<ClusterId, TypeId>, std::vector<NodeId>> by_place;
   for (const NodeId id : nodes) {
     const Node& node = fleet.node(id);
@@ -387,22 +404,27 @@ void Gains::list_places(const Moment& at) {
   }
   for (const auto& [key, members] : by_place) {
     Place place{key.first, key.second, {}, {}};
+    std::vector<std::vector<int>> classes_of;  // of the pods of each member
     std::vector<int> classes;
     for (const NodeId id : members) {
       const Node& node = fleet.node(id);
       place.nodes.push_back({fleet.gpu_of(node.cls).whole, node.cpu, node.memory, node.reserved});
-      for (const PodOn& pod : node.pods) {
-        if (const auto cls = class_of(pod)) classes.push_back(*cls);
-      }
+      classes_of.push_back(victim_classes(at, node));
+      classes.insert(classes.end(), classes_of.back().begin(), classes_of.back().end());
     }
     if (place.nodes.size() > nodes_looked_at) place.nodes = {most_of(place.nodes)};
     sort_unique(classes);
+    std::erase(classes, never_goes);
     for (const int cls : classes) {
       Level level{cls, {}};
-      const auto leaves = [&](const PodOn& pod) { return class_of(pod).value_or(cls + 1) <= cls; };
-      for (const NodeId id : members) {
-        const Node& node = fleet.node(id);
-        if (std::any_of(node.pods.begin(), node.pods.end(), leaves))
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const Node& node = fleet.node(members[i]);
+        const std::vector<int>& here = classes_of[i];
+        const auto goes = [&](int c) { return c <= cls; };
+        const auto leaves = [&](const PodOn& pod) {
+          return goes(here[static_cast<std::size_t>(&pod - node.pods.data())]);
+        };
+        if (std::any_of(here.begin(), here.end(), goes))
           level.nodes.push_back(free_without(at.world, node, leaves));
       }
       place.levels.push_back(std::move(level));
@@ -505,13 +527,18 @@ std::int64_t& Gains::run_of(LineId line) {
   return run_of_line_[line.index()];
 }
 
-/// Nodes kept for another job may be open to some line of the shape.
+/// Nodes kept for another job may be open to some line of the shape, if only until they are needed.
 bool Gains::may_open(const Moment& at, const Reservation& r, ShapeId shape) const {
+  if (r.job.is_none() || may_open_for_good(at, r, shape)) return true;
+  return !r.preempting && at.now + Duration{runs_[shape.index()].least_ms} <= r.start;
+}
+
+/// However long it runs: nobody is evicted for less.
+bool Gains::may_open_for_good(const Moment& at, const Reservation& r, ShapeId shape) const {
   if (r.job.is_none()) return true;
   const Job& holder = at.world.job(r.job);
   if (holder.shape == shape) return true;
   if (r.preempting) return false;
-  if (at.now + Duration{runs_[shape.index()].least_ms} <= r.start) return true;
   if (bounds_[shape.index()].any_inside) return true;
   if (priority_class(at.world, holder, at.policy) < bounds_[shape.index()].highest_class)
     return true;
@@ -651,7 +678,10 @@ Gains::Chance Gains::chance_of(const Moment& at, ShapeId id) {
       chance = Chance::Some;
     }
   }
-  if (chance == Chance::None && with_victims(at, id, b.highest_class, b.any_inside, open))
+  const auto for_good = [&](ReservationId kept) {
+    return may_open_for_good(at, at.world.reservation(kept), id);
+  };
+  if (chance == Chance::None && with_victims(at, id, b.highest_class, b.any_inside, for_good))
     chance = Chance::Some;
   return chance;
 }
@@ -668,12 +698,12 @@ bool Gains::has_chance(const Moment& at, ShapeId shape) {
 const Gains::Reach& Gains::reach(const Moment& at, ShapeId id) {
   Runs& runs = runs_[id.index()];
   if (runs.reach.listing == listing_) return runs.reach;
-  const auto open = [&](ReservationId kept) {
-    return may_open(at, at.world.reservation(kept), id);
+  const auto for_good = [&](ReservationId kept) {
+    return may_open_for_good(at, at.world.reservation(kept), id);
   };
   const auto first_with =
       std::partition_point(runs.classes.begin(), runs.classes.end(),
-                           [&](int cls) { return !with_victims(at, id, cls, false, open); });
+                           [&](int cls) { return !with_victims(at, id, cls, false, for_good); });
   runs.reach = {listing_, longest_with_room(at, id), std::numeric_limits<int>::min()};
   if (first_with != runs.classes.begin()) runs.reach.victims_from = *(first_with - 1) + 1;
   return runs.reach;
@@ -702,12 +732,13 @@ Gains::Hope Gains::hope_of(const Moment& at, const Line& line, JobSlot slot, boo
   const Job& job = at.world.job(slot);
   const bool depends = b.chance == Chance::Some && b.known;
   if (depends && !inside && !is_in_reach(at, job, line.shape, priority)) return {};
-  const Asker asker{slot, at.now + expected_run_time(at.world, job, at.policy), job.reservation,
-                    priority, inside};
+  Asker asker{slot, Time::never(), job.reservation, priority, inside};
   ++askers_;
   const auto open = [&](ReservationId id) { return is_open_to(at, id, asker); };
   hope.victims = with_victims(at, line.shape, priority, inside, open);
   if (hope.room || hope.victims) return hope;
+  asker.end = at.now + expected_run_time(at.world, job, at.policy);
+  ++askers_;
   hope.room = std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
     if (is_kept_for_line(at.world, o.kept, job.line)) return true;
     if (b.least_gpus > o.gpus || b.least_cpu > o.cpu || b.least_memory > o.memory) return false;

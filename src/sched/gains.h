@@ -177,6 +177,7 @@ class Gains {
   bool room_for_all(const Moment& at, ShapeId shape, ClusterId cluster, TypeId type,
                     std::int64_t more_devices) const;
   bool may_open(const Moment& at, const Reservation& reservation, ShapeId shape) const;
+  bool may_open_for_good(const Moment& at, const Reservation& reservation, ShapeId shape) const;
   bool is_open_to(const Moment& at, ReservationId reservation, const Asker& asker);
 
   std::vector<NodeId> nodes_;

@@ -650,15 +650,22 @@ void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
 VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot slot,
                                 const Capacity& capacity, int limit) {
   VictimSearch result;
-  result.no_room = world_.quota.guarantor(world_.job(slot).queue).is_none();
+  result.no_room = true;
   const int mine = priority_class(world_, world_.job(slot), policy_);
-  std::vector<std::pair<std::size_t, Preemption>> found;  // by position in venues
+  std::vector<std::pair<std::size_t, Preemption>> found;       // by position in venues
+  std::vector<std::optional<bool>> over(venues.least.size());  // by charges
   for (const Venue& venue : venues.all) {
     Ask ask(*this, placer, venue, venues.least[venue.charges], capacity, slot);
     // For quota it does not matter where a victim runs, nor to pods that look at others; for room
     // it does.
-    const int up_to = standing_of(slot, ask.charges).inside ? everybody : mine;
-    if (!may_have_room(ask, up_to) && !ask.over()) continue;
+    const bool inside = standing_of(slot, ask.charges).inside;
+    const int up_to = inside ? everybody : mine;
+    if (inside) result.no_room = false;  // that others of its class are not says nothing
+    if (!may_have_room(ask, up_to)) {
+      std::optional<bool>& is_over = over[venue.charges];
+      if (!is_over) is_over = ask.over().has_value();
+      if (!*is_over) continue;
+    }
     look_from(ask);
     if (auto here = choose(ask, limit, result))
       found.emplace_back(static_cast<std::size_t>(&venue - venues.all.data()), std::move(*here));
