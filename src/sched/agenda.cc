@@ -216,7 +216,10 @@ Offer Agenda::bound_of(World& world, QueueId id) {
   const QueueState& q = queues_[id.index()];
   const Rules& rules = policy_->rules;
   Offer offer;
-  if (rules.has(Rule::GuaranteedFirst) && may_be_inside(world, id)) offer.tier = 0;
+  if (rules.has(Rule::GuaranteedFirst) && may_be_inside(world, id)) {
+    offer.tier = 0;
+    offer.negated_depth = -world.quota.guarantors_above(world.quota.guarantor(id));
+  }
   if (rules.has(Rule::PriorityClass)) {
     int highest = q.top;
     for (const Entry& e : q.later) highest = std::max(highest, e.priority);
@@ -307,6 +310,7 @@ void Agenda::find_candidate(World& world, QueueId id) {
     venues(world, *policy_, world.line(q.candidate).shape);
     own.tier = is_turn_inside(world, q.candidate) ? 0 : 1;
     if (own.tier > 0) q.none_inside = guarantees_state(world);
+    if (own.tier == 0) own.negated_depth = -depth_inside(world, q.candidate);
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {
@@ -488,8 +492,8 @@ bool Agenda::has_next(const World& world, LineId id) const {
 /// What others start may change the answer: pods that look at other pods, or amounts promised to
 /// others, which those may come to use.
 bool Agenda::depends_on_others(const World& world, ShapeId shape, const Why& why) const {
-  if (const auto* over = std::get_if<OverQuota>(&why)) return over->bound == QuotaBound::Held;
-  return world.shapes[shape].relational;
+  const auto* over = std::get_if<OverQuota>(&why);
+  return (over != nullptr && over->bound == QuotaBound::Held) || world.shapes[shape].relational;
 }
 
 void Agenda::park(World& world, LineId id, Why why, Time recheck) {
@@ -623,7 +627,7 @@ void Agenda::wake_above(const World& world, JobSlot started) {
   for (const LineId line : woken) make_due(line);
 }
 
-void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
+void Agenda::take_changes(World& world, const Guarantees::News& news) {
   lines_.resize(world.line_slots());
   if (queues_.size() < world.quota.size()) {
     queues_.resize(world.quota.size());
@@ -661,7 +665,8 @@ void Agenda::take_changes(World& world, const std::set<QueueId>& more_left) {
     wake_for_quota(world, queue);
   }
   for (const JobSlot started : world.changes.started) wake_above(world, started);
-  for (const QueueId guarantor : more_left) rise(world, guarantor);
+  for (const QueueId guarantor : news.grown) rise(world, guarantor);
+  for (const LineId line : who_may_push(world, news.pressed)) make_due(line);
   if (world.changes.released) {
     const std::set<LineId> wanting = wanting_;
     for (const LineId id : wanting) make_due(id);
@@ -701,7 +706,7 @@ void Agenda::absorb(World& world, const Policy& policy, Time now) {
   if (fresh_ || world.changes.everything) {
     rebuild(world);
   } else {
-    take_changes(world, news.grown);
+    take_changes(world, news);
   }
   reserve_open_ = false;
   new_holders_.clear();

@@ -189,11 +189,13 @@ class Agenda {
   void make_due(LineId line);
   void unpark(LineId line);
   void list(LineId line, std::set<LineId>& among);
-  void take_changes(World& world, const std::set<QueueId>& more_left);
+  void take_changes(World& world, const Guarantees::News& news);
   void set_inside(LineId line, ShapeId shape, bool inside);
   std::vector<QueueId> rise(World& world, QueueId guarantor);
   void look_inside_guarantees(World& world);
   bool may_be_inside(World& world, QueueId queue);
+  int depth_inside(const World& world, LineId line) const;
+  std::vector<LineId> who_may_push(const World& world, const std::set<QueueId>& guarantors) const;
   std::vector<std::pair<int, Charges>> least_of_lines(World& world, QueueId queue);
   void list_promised(const World& world);
   std::uint64_t guarantees_state(const World& world) const {

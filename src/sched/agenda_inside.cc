@@ -29,6 +29,17 @@ bool Agenda::inside_guaranteed(const World& world, JobSlot job) const {
   return inside_guaranteed(world, claim_of(world, job, *policy_), world.job(job).shape);
 }
 
+/// With the GPU types with which it is inside furthest down.
+int Agenda::depth_inside(const World& world, LineId line) const {
+  const Claim claim = claim_of(world, lines_[line.index()].current, *policy_);
+  int deepest = 0;
+  for (const Charges& charges : venues_[world.line(line).shape.index()].least) {
+    const QueueId guarantor = world.guarantees.inside_of(world, claim, charges);
+    if (!guarantor.is_none()) deepest = std::max(deepest, world.quota.guarantors_above(guarantor));
+  }
+  return deepest;
+}
+
 bool Agenda::is_turn_inside(const World& world, LineId line) const {
   return policy_->rules.has(Rule::GuaranteedFirst) && lines_[line.index()].lent != epoch_ &&
          inside_guaranteed(world, entry_of(world, line));
@@ -114,6 +125,20 @@ std::vector<QueueId> Agenda::rise(World& world, QueueId guarantor) {
   return risen;
 }
 
+/// Lines that are inside below these guarantors: whoever starts among them pushes others out.
+std::vector<LineId> Agenda::who_may_push(const World& world,
+                                         const std::set<QueueId>& guarantors) const {
+  if (guarantors.empty()) return {};
+  std::vector<LineId> lines = gains_.lines_inside();
+  std::erase_if(lines, [&](LineId line) {
+    const QueueId queue = world.line(line).queue;
+    return world.line(line).jobs.empty() ||
+           std::none_of(guarantors.begin(), guarantors.end(),
+                        [&](QueueId guarantor) { return world.quota.is_below(queue, guarantor); });
+  });
+  return lines;
+}
+
 /// What was started or evicted in this plan may have left more to others, and may have pushed some
 /// out of their guarantee, whom others may evict now.
 void Agenda::look_inside_guarantees(World& world) {
@@ -124,6 +149,7 @@ void Agenda::look_inside_guarantees(World& world) {
       offer(world, queue, bound_of(world, queue));
     }
   }
+  for (const LineId line : who_may_push(world, news.pressed)) retry(world, line);
   if (!gains_.stand_lower(moment(world), news.fallen)) return;
   ++epoch_;  // what was tried in vain may have victims now
   ++rights_;

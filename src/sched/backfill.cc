@@ -163,6 +163,14 @@ void Departures::add(const Departure& departure) {
   in_order_ = 0;
 }
 
+void Departures::set_end(JobSlot job, Time end) {
+  const auto it = std::find_if(all_.begin(), all_.end(),
+                               [&](const Departure& departure) { return departure.job == job; });
+  if (it == all_.end()) return;
+  it->end = end;
+  in_order_ = 0;
+}
+
 Departures& Calendar::of(ClusterId cluster) {
   Sheet& s = sheet(cluster);
   if (!s.read) {
@@ -175,6 +183,7 @@ Departures& Calendar::of(ClusterId cluster) {
       const std::uint64_t types = stakes[i].stopping ? 0 : stakes[i].types;  // as last counted
       s.endings.add({expected_end(world_, stays[i], policy_, now_), jobs[i], nullptr, types});
     }
+    for (const JobSlot job : std::exchange(s.leaving, {})) leaves(job);
   }
   return s.endings;
 }
@@ -183,6 +192,17 @@ void Calendar::placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& 
   const Duration run = expected_run_time(world_, world_.job(job), policy_);
   sheet(cluster).endings.add(
       {now_ + Duration{std::max<std::int64_t>(run.ms, 1000)}, job, &pods, 0});
+}
+
+void Calendar::leaves(JobSlot job) {
+  Sheet& s = sheet(world_.job(job).active->cluster);
+  if (!s.read) {
+    s.leaving.push_back(job);
+    return;
+  }
+  Stay stay = stay_of(world_.job(job));
+  stay.stopping = true;
+  s.endings.set_end(job, expected_end(world_, stay, policy_, now_));
 }
 
 std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues& venues,

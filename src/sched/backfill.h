@@ -34,6 +34,7 @@ class Departures {
   const std::vector<Departure>& unordered() const { return all_; }
   void reserve(std::size_t count) { all_.reserve(count); }
   void add(const Departure& departure);
+  void set_end(JobSlot job, Time end);
 
  private:
   using Place = std::vector<Departure>::iterator;
@@ -51,11 +52,14 @@ class Calendar {
   Departures& of(ClusterId cluster);
   /// `pods` must stay where it is as long as the calendar is used.
   void placed(ClusterId cluster, JobSlot job, const std::vector<PodOn>& pods);
+  /// It is told to leave in this plan.
+  void leaves(JobSlot job);
 
  private:
   struct Sheet {
     bool read = false;
     Departures endings;
+    std::vector<JobSlot> leaving;  // told so before it was read
   };
   Sheet& sheet(ClusterId cluster);
 

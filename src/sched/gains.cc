@@ -25,6 +25,9 @@ std::int64_t by_idle_devices(const std::array<std::int32_t, gpus_per_node_max + 
   return fits;
 }
 
+/// Foreign pods may ask for more than a node has: whoever asks for nothing still fits there.
+std::int64_t at_least_none(std::int64_t free) { return std::max<std::int64_t>(free, 0); }
+
 /// Its class, if its job may have to go for somebody.
 std::optional<int> evictable_class(const World& world, const PodOn& pod) {
   const Job& job = world.job(pod.job);
@@ -172,6 +175,12 @@ void Gains::set_inside(ShapeId shape, LineId line, bool inside) {
   if (shape.index() < bounds_.size()) bounds_[shape.index()].any_inside = !lines.empty();
 }
 
+std::vector<LineId> Gains::lines_inside() const {
+  std::vector<LineId> all;
+  for (const std::set<LineId>& lines : inside_) all.insert(all.end(), lines.begin(), lines.end());
+  return all;
+}
+
 void Gains::narrow(const Moment& at) {
   list_classes(at);
   std::erase_if(maybe_, [&](ShapeId shape) {
@@ -262,7 +271,8 @@ void Gains::list_classes(const Moment& at) {
   most_cpu_ = most_memory_ = 0;
   for (const ClassId cls : classes) {
     const NodeClass& c = at.world.fleet.node_class(cls);
-    opened_.push_back({cls, c.reserved, at.world.fleet.gpu(c.gpu).whole, c.cpu, c.memory});
+    opened_.push_back({cls, c.reserved, at.world.fleet.gpu(c.gpu).whole, at_least_none(c.cpu),
+                       at_least_none(c.memory)});
     most_gpus_ = std::max(most_gpus_, opened_.back().gpus);
     most_cpu_ = std::max(most_cpu_, c.cpu);
     most_memory_ = std::max(most_memory_, c.memory);
@@ -336,6 +346,8 @@ Gains::Free Gains::free_without(const World& world, const Node& node, const Leav
       device = static_cast<std::uint16_t>(std::min(1000, device + pod.each));
     }
   }
+  free.cpu = at_least_none(free.cpu);
+  free.memory = at_least_none(free.memory);
   free.gpus = static_cast<int>(std::count(devices.begin(), devices.end(), std::uint16_t{1000}));
   return free;
 }
@@ -408,7 +420,8 @@ void Gains::list_places(const Moment& at) {
     std::vector<int> classes;
     for (const NodeId id : members) {
       const Node& node = fleet.node(id);
-      place.nodes.push_back({fleet.gpu_of(node.cls).whole, node.cpu, node.memory, node.reserved});
+      place.nodes.push_back({fleet.gpu_of(node.cls).whole, at_least_none(node.cpu),
+                             at_least_none(node.memory), node.reserved});
       classes_of.push_back(victim_classes(at, node));
       classes.insert(classes.end(), classes_of.back().begin(), classes_of.back().end());
     }
@@ -579,7 +592,7 @@ bool Gains::may_hold(const Moment& at, ShapeId id, ClassId cls, const Open& open
   const std::size_t type = fleet.profile(c.profile).type.index();
   for (const SetRec& set : shape.sets) {
     const PodShapeRec& pod = at.world.shapes.pod(set.pod);
-    if (pod.cpu > c.cpu || pod.memory > c.memory) continue;
+    if (pod.cpu > at_least_none(c.cpu) || pod.memory > at_least_none(c.memory)) continue;
     if (pod.gpus > 0) {
       const bool share = pod.spec.gpu.is_share();
       if (share ? gpu.total == 0 : pod.gpus > gpu.whole) continue;

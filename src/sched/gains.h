@@ -40,6 +40,7 @@ class Gains {
   bool stand_lower(const Moment& at, const std::vector<JobSlot>& jobs);
   /// What a try of the line found: its first job is inside of guaranteed amounts, or not.
   void set_inside(ShapeId shape, LineId line, bool inside);
+  std::vector<LineId> lines_inside() const;
   /// Some of it was used up, or rights have changed: fewer have a chance.
   void narrow(const Moment& at);
   /// It has another first job, or that one is expected to run for another time.

@@ -32,12 +32,6 @@ bool fits(const std::int64_t* amounts, const std::int64_t* left, std::size_t wid
   return any;
 }
 
-/// The next on the way up; none() if there is no other.
-QueueId above(const World& world, QueueId guarantor) {
-  const QueueId parent = world.quota[guarantor].parent;
-  return parent.is_none() ? parent : world.quota.guarantor(parent);
-}
-
 }  // namespace
 
 const Guarantees::Place* Guarantees::place_of(JobSlot job) const {
@@ -98,6 +92,15 @@ void Guarantees::note_growth(QueueId guarantor) {
   const std::vector<QueueId>& nested = fills_[guarantor.index()].nested;
   news_.grown.insert(nested.begin(), nested.end());
   ++growths_;
+}
+
+/// With less left, the next who comes to be inside further down may push out who is inside of this
+/// one alone.
+void Guarantees::note_pressure(QueueId guarantor, int priority) {
+  const Fill& fill = fills_[guarantor.index()];
+  const auto has_to_fear = [&](const Member& m) { return m.inside && m.priority <= priority; };
+  if (!fill.nested.empty() && std::any_of(fill.members.begin(), fill.members.end(), has_to_fear))
+    news_.pressed.insert(guarantor);
 }
 
 /// What is left before the row is right; put the rest right, as far as anything changes.
@@ -192,10 +195,12 @@ void Guarantees::tell(const Touch& turned) {
 void Guarantees::add(const World& world, const Claim& claim, const Charges& charges) {
   Touch turned;
   bool below = false;
-  for (QueueId id = world.quota.guarantor(claim.queue); !id.is_none(); id = above(world, id)) {
+  for (QueueId id = world.quota.guarantor(claim.queue); !id.is_none();
+       id = world.quota.guarantor_above(id)) {
     Fill& fill = fill_of(world, id);
     Touch touched;
     regroup(world, id, turned, touched);
+    note_pressure(id, claim.priority);
     const std::size_t row =
         insert(world, fill, {below, claim.priority, claim.job}, row_for(fill.resources, charges));
     fill_from(id, fill, row, touched);
@@ -222,7 +227,7 @@ void Guarantees::leave(const World& world, JobSlot job) {
   ++moves_;
   const Place place = std::exchange(where_[job.index()], {});
   Touch turned;
-  for (QueueId id = place.guarantor; !id.is_none(); id = above(world, id)) {
+  for (QueueId id = place.guarantor; !id.is_none(); id = world.quota.guarantor_above(id)) {
     Fill& fill = fills_[id.index()];
     Touch touched;
     regroup(world, id, turned, touched);
@@ -276,7 +281,7 @@ bool Guarantees::is_inside(const World& world, JobSlot job) const {
   const Place* place = place_of(job);
   if (place == nullptr) return false;
   QueueId top = place->guarantor;
-  for (QueueId id = top; !id.is_none(); id = above(world, id)) top = id;
+  for (QueueId id = top; !id.is_none(); id = world.quota.guarantor_above(id)) top = id;
   const Fill& fill = fills_[top.index()];
   return fill.members[row_of(world, fill, job, place->priority)].anywhere();
 }
@@ -306,7 +311,7 @@ QueueId Guarantees::inside_of(const World& world, const Claim& claim,
     return any;
   };
   QueueId id = world.quota.guarantor(claim.queue);
-  while (!id.is_none() && !is_inside_of(id)) id = above(world, id);
+  while (!id.is_none() && !is_inside_of(id)) id = world.quota.guarantor_above(id);
   return id;
 }
 
@@ -327,7 +332,7 @@ bool Guarantees::may_be_inside(const World& world, QueueId guarantor, int priori
     return any;
   };
   QueueId id = guarantor;
-  while (!id.is_none() && !may_be_inside_of(id)) id = above(world, id);
+  while (!id.is_none() && !may_be_inside_of(id)) id = world.quota.guarantor_above(id);
   return !id.is_none();
 }
 
@@ -335,9 +340,10 @@ std::vector<JobSlot> Guarantees::pushed_by(const World& world, const Claim& clai
                                            const Charges& charges) const {
   if (place_of(claim.job) != nullptr || !would_be_inside(world, claim, charges)) return {};
   const QueueId lowest = world.quota.guarantor(claim.queue);
-  if (above(world, lowest).is_none()) return pushed_out_of(world, lowest, claim, charges);
+  if (world.quota.guarantor_above(lowest).is_none())
+    return pushed_out_of(world, lowest, claim, charges);
   Guarantees beside;  // what it would be with the claim
-  for (QueueId id = lowest; !id.is_none(); id = above(world, id)) {
+  for (QueueId id = lowest; !id.is_none(); id = world.quota.guarantor_above(id)) {
     const Fill* fill = used_fill(id);
     if (fill == nullptr) continue;
     if (beside.fills_.size() <= id.index()) beside.fills_.resize(id.index() + 1);

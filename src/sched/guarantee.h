@@ -65,6 +65,7 @@ class Guarantees {
   struct News {
     std::set<QueueId> grown;      // guarantors of which more was left to some class
     std::vector<JobSlot> fallen;  // were inside and are not any more
+    std::set<QueueId> pressed;    // guarantors with others below of which less is left
   };
   /// Since it was last asked.
   News take_news() { return std::exchange(news_, {}); }
@@ -133,6 +134,7 @@ class Guarantees {
   void tell(const Touch& turned);
   void fill_from(QueueId guarantor, Fill& fill, std::size_t row, Touch& touched);
   void note_growth(QueueId guarantor);
+  void note_pressure(QueueId guarantor, int priority);
 
   std::vector<Fill> fills_;   // by guarantor
   std::vector<Place> where_;  // by job, as far as any joined; none() if it did not

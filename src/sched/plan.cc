@@ -605,8 +605,10 @@ class Planner {
       stop(victim, p.why, job.id);
       pool_->taken(victim);
       trial_.leaves(victim);
+      calendar_.leaves(victim);
     }
     evictions_left_ -= static_cast<int>(p.victims.size());
+    no_nodes_.clear();  // theirs will be free sooner
     drop_reservation(slot);
     for (const NodeId node : p.nodes) overrule(node, slot);
     add_reservation({slot, p.cluster, now_, true, p.nodes, p.charges});

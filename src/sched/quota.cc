@@ -287,6 +287,12 @@ bool QuotaTree::is_below(QueueId queue, QueueId above) const {
   return !queue.is_none();
 }
 
+int QuotaTree::guarantors_above(QueueId guarantor) const {
+  int count = 0;
+  for (QueueId id = guarantor_above(guarantor); !id.is_none(); id = guarantor_above(id)) ++count;
+  return count;
+}
+
 QueueId QuotaTree::tree_of(QueueId queue) const {
   while (!nodes_[queue.index()].parent.is_none()) queue = nodes_[queue.index()].parent;
   return queue;

@@ -114,6 +114,15 @@ class QuotaTree {
                                        const Charges& kept) const;
   /// The lowest queue on the way up with a guarantee; none() if there is no such queue.
   QueueId guarantor(QueueId queue) const { return nodes_[queue.index()].guarantor; }
+  /// The next on the way up; none() if there is no other.
+  QueueId guarantor_above(QueueId guarantor) const {
+    const QueueId parent = nodes_[guarantor.index()].parent;
+    return parent.is_none() ? parent : this->guarantor(parent);
+  }
+  bool is_topmost_guarantor(QueueId queue) const {
+    return nodes_[queue.index()].has_guarantee && guarantor_above(queue).is_none();
+  }
+  int guarantors_above(QueueId guarantor) const;
 
   /// Weighted dominant share in units of 2^-32; weight 0 gives the largest value there is.
   std::uint64_t share(QueueId queue, const Capacity& capacity, Time now,

@@ -24,7 +24,7 @@ Relations::Relations(const World& world, const Policy& policy, ClusterId cluster
           term.counts.try_emplace(*value, 0);
       }
     }
-    for (const PodOn& on : node.pods) placed(on.pod, id);
+    for (const PodOn& on : node.pods) is_leaving(on.job) ? leaving(on.pod, id) : placed(on.pod, id);
     for (const auto& [uid, foreign] : node.foreign) count(foreign.labels, id);
   }
   count_promises(cluster, asker);
@@ -99,6 +99,10 @@ void Relations::count(const model::Labels& labels, NodeId node) {
       if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
     }
   }
+  count_others(labels, node);
+}
+
+void Relations::count_others(const model::Labels& labels, NodeId node) {
   for (Term& term : away_) {
     if (!model::matches(*term.selector, labels)) continue;
     if (const std::string* value = domain(node, term.key)) ++term.counts[*value];
@@ -120,6 +124,19 @@ void Relations::repel(const PodShapeRec& other, NodeId node) {
 void Relations::placed(PodShapeId pod, NodeId node) {
   const PodShapeRec& other = world_.shapes.pod(pod);
   count(other.spec.labels, node);
+  repel(other, node);
+}
+
+bool Relations::is_leaving(JobSlot job) const {
+  return world_.job(job).active && world_.job(job).active->stopping;
+}
+
+/// It is in the way as long as it is there, but nobody starts to be near it: this one is not the
+/// first of the group either, until it has gone.
+void Relations::leaving(PodShapeId pod, NodeId node) {
+  const PodShapeRec& other = world_.shapes.pod(pod);
+  if (is_looked_for(other.spec.labels)) ++neighbours_;
+  count_others(other.spec.labels, node);
   repel(other, node);
 }
 

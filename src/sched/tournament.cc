@@ -102,6 +102,7 @@ bool Tournament::weigh(const QuotaTree& quota, Shares& shares, QueueId queue) {
   }
   if (!best) return false;
   e.best = *best;
+  if (quota.is_topmost_guarantor(queue)) e.best.negated_depth = 0;
   e.share = shares.of(quota, queue);
   e.name_rank = quota[queue].name_rank;
   return true;

@@ -1,6 +1,7 @@
 // Which queue is next: down the quota tree, at each level the best of those that have something to
-// offer. Best is who is inside guaranteed amounts, then the highest priority class, then the lowest
-// weighted dominant share, then the name.
+// offer. Best is who is inside guaranteed amounts, then the highest priority class, then who is
+// inside further down (it would push the others out), then the lowest weighted dominant share, then
+// the name.
 //
 // Only queues that made an offer since start() take part, so the cost of a plan follows the queues
 // it has to look at and not all there are. An offer may be a bound (better than what the queue
@@ -24,6 +25,7 @@ namespace muster::sched {
 struct Offer {
   int tier = 1;  // 0: inside guaranteed amounts
   std::int64_t negated_class = 0;
+  int negated_depth = 0;  // of the guarantor it is inside of; counts below one topmost guarantor
   friend auto operator<=>(const Offer&, const Offer&) = default;
 };
 
