@@ -17,6 +17,7 @@ std::string scores_text(const Session& session, const json::array& scores) {
       parts += fmt::format("{}{} {}x{}", parts.empty() ? "" : ", ", name,
                            text(part.value(), "points"), text(part.value(), "weight"));
     }
+    if (score.as_object().contains("failed_before")) parts += "; a start failed there";
     table.add({text(score, "cluster"), text(score, "gpu_type"), text(score, "total"), parts});
   }
   return table.to_text(session.layout());

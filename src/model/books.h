@@ -154,6 +154,7 @@ struct BookJob {
   std::uint32_t attempt = 0;
   std::uint32_t failures = 0;
   std::uint32_t requeues = 0;
+  std::vector<std::uint32_t> failed_in;  // clusters, the latest last
   bool ran = false;
   bool not_yet = false;  // a timer will let it join its line
   bool doomed = false;   // a job it depends on failed

@@ -71,7 +71,9 @@ LineId Agenda::best_candidate(World& world) {
   const bool own_first = policy_->rules.has(Rule::GuaranteedFirst) && world.quota.any_guarantee();
   const auto offer_stands = [&](const QueueState& q) {
     if (!own_first || q.candidate.is_none()) return true;
-    return q.none_inside == guarantees_state(world) || is_turn_inside(world, q.candidate) ||
+    return q.none_inside == guarantees_state(world) ||
+           (is_turn_inside(world, q.candidate) &&
+            depth_inside(world, q.candidate) == q.offered_depth) ||
            world.quota.guarantor(world.line(q.candidate).queue).is_none();
   };
   while (try_all_ || reserve_open_ || due_ > 0 || !gains_.none() || !new_holders_.empty() ||
@@ -310,7 +312,10 @@ void Agenda::find_candidate(World& world, QueueId id) {
     venues(world, *policy_, world.line(q.candidate).shape);
     own.tier = is_turn_inside(world, q.candidate) ? 0 : 1;
     if (own.tier > 0) q.none_inside = guarantees_state(world);
-    if (own.tier == 0) own.negated_depth = -depth_inside(world, q.candidate);
+    if (own.tier == 0) {
+      q.offered_depth = depth_inside(world, q.candidate);
+      own.negated_depth = -q.offered_depth;
+    }
   }
   const int cap = rules.has(Rule::PriorityCap) ? world.quota.cap(id) : model::priority_max;
   if (rules.has(Rule::PriorityClass)) {

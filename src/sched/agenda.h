@@ -127,6 +127,7 @@ class Agenda {
     bool exact = false;          // `candidate` is right
     std::uint64_t exact_at = 0;  // narrowed_ when it was found
     LineId candidate;
+    int offered_depth = 0;  // of the guarantor that the candidate is inside of
     SortedChunks<LineRank>::const_iterator scan;
     std::vector<LineId> listed;  // else these, not looked at before the queue's turn comes;
     int top = std::numeric_limits<int>::min();  // the highest class among them

@@ -259,6 +259,7 @@ class Applier {
     if (!is_current(slot, e.attempt) || w_.job(slot).state != JobState::Starting) return false;
     Job& job = w_.job(slot);
     job.ran = true;
+    job.failed_in.clear();
     job.active->started_at = at_;
     job.active->checkpoint_at = at_;
     w_.attempt_changed(slot);
@@ -291,6 +292,10 @@ class Applier {
     Job& job = w_.job(slot);
     job.requeues = std::max(job.requeues, e.requeues);
     if (job.active->stopping) return operator()(model::Gone{e.job, e.attempt});
+    if (job.active->started_at.is_never()) {
+      std::erase(job.failed_in, job.active->cluster);
+      job.failed_in.push_back(job.active->cluster);
+    }
     back_to_queue(slot, e.not_before);
     return true;
   }

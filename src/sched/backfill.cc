@@ -93,6 +93,15 @@ Bounds::Bounds(Placer& placer, const Venues& venues, const Shape& shape,
   });
 }
 
+/// Each look costs as much as a placement.
+constexpr std::size_t most_by_step = 64;
+
+bool seeks_neighbours(const World& world, const Shape& shape) {
+  return std::any_of(shape.sets.begin(), shape.sets.end(), [&](const SetRec& set) {
+    return !world.shapes.pod(set.pod).spec.pod_affinity.empty();
+  });
+}
+
 std::vector<NodeId> nodes_of(const World& world, const std::vector<PodOn>& pods) {
   std::vector<NodeId> nodes;
   for (const PodOn& pod : pods) nodes.push_back(pod.node);
@@ -231,7 +240,9 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
       return true;
     };
     // Ends only add room: search the shortest sufficient prefix, first by doubling, then by
-    // halving.
+    // halving. But an end may also take the neighbour away that a pod wants to be near: then the
+    // first of them are looked at one by one.
+    const std::size_t one_by_one = seeks_neighbours(world, shape) ? bound.ended + most_by_step : 0;
     std::size_t worth_trying = list.size();
     const Time before = best ? best->start : limit;
     while (!before.is_never() && worth_trying > 0 && list.at(world, worth_trying - 1).end >= before)
@@ -240,7 +251,7 @@ std::optional<FutureFit> earliest_fit(World& world, Placer& placer, const Venues
     std::size_t enough = bound.ended;
     while (enough < worth_trying && !fits_after(enough)) {
       too_few = enough;
-      enough = std::min(enough * 2, worth_trying);
+      enough = std::min(enough < one_by_one ? enough + 1 : enough * 2, worth_trying);
     }
     if (enough > worth_trying || !fits_after(enough)) continue;
     while (enough - too_few > 1) {

@@ -257,6 +257,11 @@ Status BookReader::take(BookJob& j) {
   job.attempt = j.attempt;
   job.failures = j.failures;
   job.requeues = j.requeues;
+  for (const std::uint32_t cluster : j.failed_in) {
+    if (cluster >= world_.fleet.cluster_count())
+      return wrong(fmt::format("job {} failed to start in no cluster", j.id));
+    job.failed_in.push_back(ClusterId{cluster});
+  }
   job.ran = j.ran;
   job.state = j.state;
   job.user = world_.histories_[j.history].user;

@@ -272,6 +272,7 @@ std::optional<BookRecord> BookWriter::job() {
   j.attempt = job.attempt;
   j.failures = job.failures;
   j.requeues = job.requeues;
+  for (const ClusterId cluster : job.failed_in) j.failed_in.push_back(cluster.v);
   j.ran = job.ran;
   j.not_yet = !world_.eligible_at.empty() && world_.eligible_at.contains({job.eligible_at, slot});
   j.doomed = !world_.doomed.empty() && world_.doomed.contains(slot);

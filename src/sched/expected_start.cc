@@ -24,11 +24,16 @@ class Forecast {
   Time start_of(JobSlot slot, int followed = 0) {
     const Job& job = world_.job(slot);
     if (job.active) return now_;
-    if (model::is_final(job.state)) return Time::never();
-    const Time free = after_dependencies(job, followed);
-    if (free.is_never()) return free;
-    return std::max(
-        free, std::max(held_up(slot, followed), estimate(world_, slot, policy_, now_).expected));
+    const bool waits_for_itself = std::find(way_.begin(), way_.end(), slot) != way_.end();
+    if (model::is_final(job.state) || waits_for_itself) return Time::never();
+    way_.push_back(slot);
+    Time start = after_dependencies(job, followed);
+    if (!start.is_never()) {
+      start = std::max(
+          start, std::max(held_up(slot, followed), estimate(world_, slot, policy_, now_).expected));
+    }
+    way_.pop_back();
+    return start;
   }
 
  private:
@@ -91,6 +96,7 @@ class Forecast {
   Agenda& agenda_;
   const Policy& policy_;
   Time now_;
+  std::vector<JobSlot> way_;  // from the job asked about to the one at hand
 };
 
 }  // namespace

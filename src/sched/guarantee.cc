@@ -103,6 +103,13 @@ void Guarantees::note_pressure(QueueId guarantor, int priority) {
     news_.pressed.insert(guarantor);
 }
 
+/// Who came to be inside further down uses this one before those who are inside of it alone.
+void Guarantees::note_pressure(QueueId guarantor, const Touch& turned) {
+  for (const Touched& t : turned) {
+    if (!t.was) note_pressure(guarantor, t.priority);
+  }
+}
+
 /// What is left before the row is right; put the rest right, as far as anything changes.
 void Guarantees::fill_from(QueueId guarantor, Fill& fill, std::size_t row, Touch& touched) {
   const std::size_t width = fill.resources.size();
@@ -205,6 +212,7 @@ void Guarantees::add(const World& world, const Claim& claim, const Charges& char
         insert(world, fill, {below, claim.priority, claim.job}, row_for(fill.resources, charges));
     fill_from(id, fill, row, touched);
     below = fill.members[row].anywhere();
+    note_pressure(id, turned);
     turned = turned_of(world, fill, touched, claim.job);
   }
   tell(turned);
@@ -236,6 +244,7 @@ void Guarantees::leave(const World& world, JobSlot job) {
       note_growth(id);
       fill_from(id, fill, row, touched);
     }
+    note_pressure(id, turned);
     turned = turned_of(world, fill, touched, job);
   }
   tell(turned);

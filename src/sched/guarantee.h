@@ -135,6 +135,7 @@ class Guarantees {
   void fill_from(QueueId guarantor, Fill& fill, std::size_t row, Touch& touched);
   void note_growth(QueueId guarantor);
   void note_pressure(QueueId guarantor, int priority);
+  void note_pressure(QueueId guarantor, const Touch& turned);
 
   std::vector<Fill> fills_;   // by guarantor
   std::vector<Place> where_;  // by job, as far as any joined; none() if it did not

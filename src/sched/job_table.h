@@ -75,6 +75,7 @@ struct Job {
   Time deadline = Time::never();
   Time finished{0};  // once it is final
   Duration run_limit{0};
+  std::vector<ClusterId> failed_in;  // where its starts failed since it last ran, the latest last
   std::vector<QueueId> extra_queues;
   std::vector<std::string> depends_on;  // those not yet succeeded
   std::unique_ptr<Active> active;

@@ -174,6 +174,25 @@ class QuotaAnswers {
   boost::container::small_vector<std::optional<std::optional<OverQuota>>, 8> answers_;
 };
 
+/// Clusters where its starts failed are looked at once the others have no room, the one that failed
+/// last at the end: idle nodes alone would have it try the same cluster for ever.
+void failed_last(const Job& job, std::vector<Candidate>& candidates) {
+  if (job.failed_in.empty()) return;
+  const auto turn = [&](const Candidate& c) {
+    const auto it = std::find(job.failed_in.begin(), job.failed_in.end(), c.venue->cluster);
+    return it == job.failed_in.end() ? 0 : 1 + (it - job.failed_in.begin());
+  };
+  std::vector<Candidate> in_turn;
+  for (std::ptrdiff_t at = 0; at <= std::ssize(job.failed_in); ++at) {
+    for (Candidate& c : candidates) {
+      if (turn(c) != at) continue;
+      c.score.failed_before = at > 0;
+      in_turn.push_back(std::move(c));
+    }
+  }
+  candidates = std::move(in_turn);
+}
+
 }  // namespace
 
 Asker asker_of(const World& world, const Policy& policy, JobSlot slot, Time now) {
@@ -297,6 +316,7 @@ Judgement judge(World& world, Agenda& agenda, Placer& placer, const Policy& poli
   }
   rank_clusters(world, policy, shape, counts, j.candidates);
   quota.own_first(j.candidates);
+  failed_last(job, j.candidates);
   // Room by count may still not be room by rule (spread, topology): then at least one pod does not
   // find a place.
   if (!j.candidates.empty()) none.best = std::min(none.best, shape.pods - 1);

@@ -89,6 +89,7 @@ class Planner {
     const bool lost = why == model::StopWhy::ClusterLost && !job.active->cancelled &&
                       job.active->stop != model::StopWhy::RunLimit;
     if ((job.active->stopping && !lost) || !stopped_.insert(slot).second) return;
+    trial_.told_to_leave(slot);
     plan_.decisions.emplace_back(model::Stopped{job.id, job.attempt, why, beneficiary});
   }
 

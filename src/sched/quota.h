@@ -119,9 +119,6 @@ class QuotaTree {
     const QueueId parent = nodes_[guarantor.index()].parent;
     return parent.is_none() ? parent : this->guarantor(parent);
   }
-  bool is_topmost_guarantor(QueueId queue) const {
-    return nodes_[queue.index()].has_guarantee && guarantor_above(queue).is_none();
-  }
   int guarantors_above(QueueId guarantor) const;
 
   /// Weighted dominant share in units of 2^-32; weight 0 gives the largest value there is.

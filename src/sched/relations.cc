@@ -24,7 +24,8 @@ Relations::Relations(const World& world, const Policy& policy, ClusterId cluster
           term.counts.try_emplace(*value, 0);
       }
     }
-    for (const PodOn& on : node.pods) is_leaving(on.job) ? leaving(on.pod, id) : placed(on.pod, id);
+    for (const PodOn& on : node.pods)
+      is_leaving(on.job, cluster) ? leaving(on.pod, id) : placed(on.pod, id);
     for (const auto& [uid, foreign] : node.foreign) count(foreign.labels, id);
   }
   count_promises(cluster, asker);
@@ -127,8 +128,15 @@ void Relations::placed(PodShapeId pod, NodeId node) {
   repel(other, node);
 }
 
-bool Relations::is_leaving(JobSlot job) const {
-  return world_.job(job).active && world_.job(job).active->stopping;
+/// Also who is told so in this plan, and what a lost attempt left behind.
+bool Relations::is_leaving(JobSlot job, ClusterId cluster) const {
+  const Active* active = world_.job(job).active.get();
+  if (active != nullptr && active->cluster == cluster)
+    return active->stopping || world_.told_to_leave.contains(job);
+  const auto& orphans = world_.orphans();
+  return std::any_of(orphans.begin(), orphans.end(), [&](const Orphan& orphan) {
+    return orphan.job == job && orphan.active.cluster == cluster;
+  });
 }
 
 /// It is in the way as long as it is there, but nobody starts to be near it: this one is not the

@@ -50,7 +50,7 @@ class Relations {
   bool is_looked_for(const model::Labels& labels) const;
   void count(const model::Labels& labels, NodeId node);
   void count_others(const model::Labels& labels, NodeId node);
-  bool is_leaving(JobSlot job) const;
+  bool is_leaving(JobSlot job, ClusterId cluster) const;
   void leaving(PodShapeId pod, NodeId node);
   void count_promises(ClusterId cluster, const Asker& asker);
   void promised(const PodShapeRec& other, NodeId node);

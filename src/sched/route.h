@@ -27,7 +27,8 @@ struct ClusterScore {
   ClusterId cluster;
   TypeId type{0};  // of the last set with GPUs
   std::array<std::int64_t, part_count> points{};
-  std::int64_t total = 0;  // weighted sum / 1000
+  std::int64_t total = 0;      // weighted sum / 1000
+  bool failed_before = false;  // a start of the job failed there: others come first
 };
 
 struct Venues {

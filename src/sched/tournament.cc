@@ -102,7 +102,9 @@ bool Tournament::weigh(const QuotaTree& quota, Shares& shares, QueueId queue) {
   }
   if (!best) return false;
   e.best = *best;
-  if (quota.is_topmost_guarantor(queue)) e.best.negated_depth = 0;
+  // Of those below a guarantor its own guarantee is all that counts further up.
+  if (quota[queue].has_guarantee)
+    e.best.negated_depth = std::max(e.best.negated_depth, -quota.guarantors_above(queue));
   e.share = shares.of(quota, queue);
   e.name_rank = quota[queue].name_rank;
   return true;

@@ -25,7 +25,7 @@ namespace muster::sched {
 struct Offer {
   int tier = 1;  // 0: inside guaranteed amounts
   std::int64_t negated_class = 0;
-  int negated_depth = 0;  // of the guarantor it is inside of; counts below one topmost guarantor
+  int negated_depth = 0;  // of the guarantor it is inside of, among those below the same ones
   friend auto operator<=>(const Offer&, const Offer&) = default;
 };
 

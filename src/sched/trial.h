@@ -17,6 +17,7 @@ class Trial {
   }
   ~Trial() {
     for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) take_back(*undo);
+    world_.told_to_leave.clear();
     world_.fleet.log_gains(true);
     world_.guarantees.set_news(std::move(news_));
   }
@@ -43,6 +44,8 @@ class Trial {
     undo_.push_back({JobSlot::none(), {}, {}, id, world_.reservation(id), {}});
     world_.drop_reservation(id);
   }
+  /// Its pods will not stay: nobody starts to be near them.
+  void told_to_leave(JobSlot job) { world_.told_to_leave.insert(job); }
   /// It will leave for another's sake: what it has of its guarantee is not its own any more.
   void leaves(JobSlot victim) {
     world_.guarantees.leave(world_, victim);

@@ -120,7 +120,9 @@ std::optional<WhenJobEnds> Tryout::when_job_ends() {
 
 bool Tryout::is_hopeless(const Why& why, const std::optional<WhenJobEnds>& ends) const {
   const auto& kept = world_.reservations();
-  return std::holds_alternative<NoRoom>(why) && !ends &&
+  const auto* over = std::get_if<OverQuota>(&why);
+  const bool of_limits = over != nullptr && over->bound != QuotaBound::Kept;
+  return (of_limits || std::holds_alternative<NoRoom>(why)) && !ends &&
          std::all_of(kept.begin(), kept.end(),
                      [&](const Reservation& r) { return r.job.is_none() || r.job == slot_; });
 }
@@ -153,6 +155,27 @@ std::optional<WhenJobEnds> Tryout::when_room(const Venues& venues, const Asker& 
   return WhenJobEnds{last, fit->start, fit->cluster};
 }
 
+namespace {
+
+/// In the order of their ends.
+template <typename IsWanted>
+std::vector<Departure> departures_of(const World& world, Calendar& calendar,
+                                     const IsWanted& is_wanted) {
+  std::vector<Departure> all;
+  for (const ClusterId cluster : world.fleet.by_name()) {
+    for (const Departure& d : calendar.of(cluster).unordered()) {
+      if (is_wanted(d.job)) all.push_back(d);
+    }
+  }
+  std::sort(all.begin(), all.end(), [&](const Departure& a, const Departure& b) {
+    if (a.end != b.end) return a.end < b.end;
+    return world.job(a.job).id < world.job(b.job).id;
+  });
+  return all;
+}
+
+}  // namespace
+
 /// When quota allows these charges, if jobs that charge the same queues end; with no job if it does
 /// now.
 std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar& calendar) {
@@ -172,23 +195,29 @@ std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges, Calendar
            std::any_of(other.extra_queues.begin(), other.extra_queues.end(),
                        [&](QueueId extra) { return mine.contains(top(extra)); });
   };
-  const bool all_help = over(charges)->bound == QuotaBound::Held;
-  std::vector<Departure> all;
-  for (const ClusterId cluster : world_.fleet.by_name()) {
-    for (const Departure& d : calendar.of(cluster).unordered()) {
-      if (all_help || shares_quota(d.job)) all.push_back(d);
-    }
+  QuotaBound bound = over(charges)->bound;
+  if (bound != QuotaBound::Held) {
+    if (const auto found =
+            when_allowed(charges, departures_of(world_, calendar, shares_quota), bound))
+      return found;
+    if (bound != QuotaBound::Held) return std::nullopt;
   }
-  std::sort(all.begin(), all.end(), [&](const Departure& a, const Departure& b) {
-    if (a.end != b.end) return a.end < b.end;
-    return world_.job(a.job).id < world_.job(b.job).id;
-  });
+  const auto everybody = [](JobSlot) { return true; };  // uses what is held for others
+  return when_allowed(charges, departures_of(world_, calendar, everybody), bound);
+}
+
+/// When these have ended one after the other; if that is not enough, what is the obstacle then.
+std::optional<WhenJobEnds> Tryout::when_allowed(const Charges& charges,
+                                                const std::vector<Departure>& ends,
+                                                QuotaBound& bound) {
   QuotaReleased released(world_);
-  for (const Departure& d : all) {
+  for (const Departure& d : ends) {
     released.end(d.job);
     Asker then = asker_;
     then.end = asker_.end + (d.end - now_);
-    if (!over(charges, then)) return WhenJobEnds{d.job, d.end, ClusterId::none()};
+    const auto still = over(charges, then);
+    if (!still) return WhenJobEnds{d.job, d.end, ClusterId::none()};
+    bound = still->bound;
   }
   return std::nullopt;
 }

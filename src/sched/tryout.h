@@ -99,6 +99,8 @@ class Tryout {
   std::optional<WhenJobEnds> when_room(const Venues& venues, const Asker& patient,
                                        Calendar& calendar, Time limit);
   std::optional<WhenJobEnds> when_allowed(const Charges& charges, Calendar& calendar);
+  std::optional<WhenJobEnds> when_allowed(const Charges& charges,
+                                          const std::vector<Departure>& ends, QuotaBound& bound);
 
   World& world_;
   Kit& kit_;

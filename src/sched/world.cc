@@ -44,6 +44,7 @@ Job copy_of(const Job& job) {
   copy.deadline = job.deadline;
   copy.finished = job.finished;
   copy.run_limit = job.run_limit;
+  copy.failed_in = job.failed_in;
   copy.extra_queues = job.extra_queues;
   copy.depends_on = job.depends_on;
   if (job.active) copy.active = std::make_unique<Active>(*job.active);

@@ -129,6 +129,7 @@ class World {
   std::set<std::pair<Time, JobSlot>> deadlines;    // waiting jobs
   std::set<std::pair<Time, JobSlot>> run_limits;   // started jobs
   std::set<JobSlot> doomed;                        // waiting jobs whose dependency failed
+  std::set<JobSlot> told_to_leave;                 // in the plan being made; else nobody
   std::set<std::pair<Time, JobSlot>> finished;     // final jobs, by the end of each
 
   // ---- pools

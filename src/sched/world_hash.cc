@@ -63,6 +63,7 @@ std::uint64_t hash_of(const World& world, const Job& job,
   for (const std::string& id : job.depends_on) h.add(id);
   if (job.active) h.add(hash_of(world, *job.active));
   if (job.requeues > 0) h.add(job.requeues);  // snapshots from before it was counted have the rest
+  for (const ClusterId cluster : job.failed_in) h.add(world.fleet.cluster(cluster).spec.name);
   return h.value();
 }
 

@@ -75,6 +75,7 @@ void fields(A& a, BookJob& j) {
   a(j.first_expected, j.first_high, j.active);
   if (a.version >= 3) a(j.requeues);
   if (a.version >= 4 && j.active) a(j.active->demise);  // one that was left behind has none
+  if (a.version >= 5) a(j.failed_in);
 }
 template <typename A>
 void fields(A& a, BookReservation& r) {
@@ -108,7 +109,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookShape>) return {7, 2, "shape"};
   if constexpr (std::same_as<R, BookLine>) return {8, 1, "line"};
   if constexpr (std::same_as<R, BookHistory>) return {9, 1, "history"};
-  if constexpr (std::same_as<R, BookJob>) return {10, 4, "job"};
+  if constexpr (std::same_as<R, BookJob>) return {10, 5, "job"};
   if constexpr (std::same_as<R, BookReservation>) return {11, 1, "reservation"};
   if constexpr (std::same_as<R, BookOrphan>) return {12, 2, "orphan"};
   if constexpr (std::same_as<R, BookEnd>) return {13, 1, "end"};

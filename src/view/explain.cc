@@ -540,7 +540,8 @@ std::string score_table(const World& world, std::span<const ClusterScore> rows,
     for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
   std::string text;
-  for (const auto& row : cells) {
+  for (std::size_t at = 0; at < cells.size(); ++at) {
+    const auto& row = cells[at];
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       line +=
@@ -548,6 +549,7 @@ std::string score_table(const World& world, std::span<const ClusterScore> rows,
       if (i + 1 < row.size()) line += "  ";
     }
     line.erase(line.find_last_not_of(' ') + 1);
+    if (at > 1 && rows[at - 2].failed_before) line += "  a start failed there: others come first";
     text += line + "\n";
   }
   return text;

@@ -200,6 +200,7 @@ json::array score_array(const World& world, std::span<const ClusterScore> rows,
     json::object out{{"cluster", cluster_value(world, row.cluster)}};
     if (row.type.v != 0 && !row.type.is_none()) out["gpu_type"] = world.fleet.type_name(row.type);
     out["total"] = row.total;
+    if (row.failed_before) out["failed_before"] = true;
     out["parts"] = std::move(parts);
     list.push_back(std::move(out));
   }

@@ -169,4 +169,10 @@ std::vector<BookRecord> sample_books_v5() {
   return {job};
 }
 
+std::vector<BookRecord> sample_books_v6() {
+  BookJob job = sample_job();
+  job.failed_in = {2, 0};
+  return {job};
+}
+
 }  // namespace muster::store

@@ -16,5 +16,6 @@ std::vector<model::BookRecord> sample_books_v3();
 /// With what came with version 2 of a shape.
 std::vector<model::BookRecord> sample_books_v4();
 std::vector<model::BookRecord> sample_books_v5();
+std::vector<model::BookRecord> sample_books_v6();
 
 }  // namespace muster::store
