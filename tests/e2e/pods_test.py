@@ -47,6 +47,9 @@ class Others(WithPods):
     def wait_second_attempt(self, job, words):
         self.wait("it says who took the pod",
                   lambda: re.search(words, str(self.server.job(job)), re.IGNORECASE), 30)
+        self.wait_again(job)
+
+    def wait_again(self, job):
         self.wait("it starts again", lambda: self.server.job(job)["attempt"] == 2, 90)
         self.wait_state(job, "Running")
         attempts = {pod["metadata"]["labels"]["muster.dev/attempt"] for pod in self.pods()
@@ -75,6 +78,36 @@ class Others(WithPods):
             "containers": [{"name": "main", "image": "example.com/tool:1", "command": ["sleep"],
                             "resources": {"requests": {"cpu": "20"}}}]})
         self.wait_second_attempt(job, f"{pod['metadata']['name']} .*preempt")
+
+
+    def test_one_whose_pod_is_taken_away_while_the_server_is_down_is_requeued(self):
+        evicted, deleted = self.gang("sleep"), self.gang("sleep")
+        for job in (evicted, deleted):
+            self.wait_state(job, "Running")
+        first = {pod["metadata"]["annotations"]["muster.dev/job-id"]: pod["metadata"]["name"]
+                 for pod in self.pods()}
+        self.server.kill()
+        self.create("/api/v1/{ns}/pods/" + first[evicted] + "/eviction", "Eviction",
+                    first[evicted], "policy/v1")
+        CLUSTER.request("DELETE",
+                        f"/api/v1/namespaces/{self.namespace}/pods/{first[deleted]}")
+
+        def have_failed():
+            return all(any((one["type"], one["status"]) == ("Failed", "True")
+                           for one in job["status"].get("conditions", []))
+                       for job in self.jobs())
+        self.wait("their Jobs have failed and no pod is left",
+                  lambda: have_failed() and not self.pods(), 90)
+        self.server.start()
+        told = set()
+
+        def are_told():
+            told.update(job for job in (evicted, deleted)
+                        if "taken away by somebody else" in str(self.server.job(job)))
+            return len(told) == 2
+        self.wait("both say so", are_told)
+        for job in (evicted, deleted):
+            self.wait_again(job)
 
 
 class Fields(WithPods):

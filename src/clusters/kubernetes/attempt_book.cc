@@ -225,6 +225,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
   if (entry.stage != Stage::Made) return;
   entry.is_ended = state.is_ended;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
+    if (entry.is_guess) entry.is_loss = state.is_loss;
     if (state.is_ended && !entry.is_guess && !state.lacks_pods) end(attempt, entry, now);
     return;
   }
@@ -400,7 +401,7 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   if (entry.stage == Stage::Made && entry.verdict && entry.is_ended && entry.verdict->success) {
     end(attempt, entry, now);  // pods that succeeded are gone, and were never seen
   } else if (entry.stage == Stage::Made && entry.verdict) {
-    conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
+    conclude(attempt, entry, outcome_of_guess(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
            entry.was_leaving
@@ -568,6 +569,7 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
   entry.is_guess = state.is_guess;
+  entry.is_loss = state.is_loss;
   if (state.is_ended && !state.is_guess && !state.lacks_pods) end(attempt, entry, now);
 }
 
@@ -575,6 +577,15 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
 bool AttemptBook::stays(const Entry& entry) {
   const bool has_failed = entry.verdict && !entry.verdict->success;
   return entry.care.care.keep_ended && !(has_failed && entry.care.care.keep_failed);
+}
+
+/// A pod that was evicted or deleted while no server watched left nothing but its Job's failure.
+model::EventBody AttemptBook::outcome_of_guess(const ports::Attempt& attempt, Entry& entry,
+                                               Time now) const {
+  if (!entry.is_guess || !entry.is_loss) return outcome_of_verdict(attempt, entry, now);
+  return lost(
+      attempt, entry,
+      "a pod was taken away by somebody else while nobody watched; " + entry.verdict->reason, now);
 }
 
 /// A failure may be worth another try.

@@ -59,6 +59,27 @@ TEST(AttemptBook, AJobThatFailedIsNotJudgedBeforeThePodThatFailedItIsSeen) {
               ElementsAre("confirm", "finished false 1 Job J: BackoffLimitExceeded"));
 }
 
+TEST(AttemptBook, AFailureWhosePodIsGoneWithoutATraceIsALossAndNoFailure) {
+  GangState guess{GangPhase::Failed, 1, "Job J: BackoffLimitExceeded"};
+  guess.is_guess = true;
+  guess.is_ended = true;
+  guess.is_loss = true;
+  Story story;
+  story.book.adopt(a1, story.now);
+  story.book.seen(a1, guess, story.now);
+  Story late = story;
+  story.now = story.now + seconds(10);
+  story.book.pass(story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(),
+              ElementsAre("confirm",
+                          "start failed until 20000: a pod was taken away by somebody else while "
+                          "nobody watched; Job J: BackoffLimitExceeded"));
+  late.see_end(GangPhase::Failed, 3, "pod p: exit code 3");
+  EXPECT_THAT(late.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"))
+      << "it was not seen yet";
+}
+
 TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
   Story story;
   story.make_it();
