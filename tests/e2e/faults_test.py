@@ -121,6 +121,17 @@ class FailingAnswers(Proxied):
         self.work_under(some(0.3, Answer(409, "Conflict"),
                              lambda asked: asked.is_create("jobs")), 2)
 
+    def test_a_create_that_keeps_failing_is_told_and_done_when_it_can_be(self):
+        self.proxy.fault = every(Answer(500, "InternalError"),
+                                 lambda asked: asked.is_create("jobs"))
+        job = self.gang("sleep")
+        for command in ("show", "explain", "events"):
+            self.wait(f"{command} says it",
+                      lambda command=command: "NotMade" in self.muster(command, job))
+        self.assertIn("the fault proxy says InternalError", self.muster("events", job))
+        self.proxy.fault = lambda asked: None
+        self.wait_state(job, "Running")
+
     def test_lost_replies_make_nothing_twice(self):
         self.work_under(some(0.2, LostReply(), is_write), 2)
 

@@ -44,7 +44,11 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
   if (is_new) {
     // Not known here does not mean not there: another instance may have made it.
     entry.at = now;
-    return finish(attempt, entry, gone(attempt));
+    const auto unmade = unmade_.extract(attempt);
+    if (unmade.empty()) return finish(attempt, entry, gone(attempt));
+    return finish(
+        attempt, entry,
+        start_failed(attempt, entry, "its objects could not be made: " + unmade.mapped(), now));
   }
   switch (entry.stage) {
     case Stage::Making:
@@ -148,6 +152,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
   if (at == entries_.end() || at->second.stage != Stage::Making) return;
   Change change(*this, at);
   Entry& entry = at->second;
+  if (how != Making::Unavailable || entry.outcome) unmade_.erase(attempt);
   if (entry.outcome) return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
   switch (how) {
     case Making::Done:
@@ -163,6 +168,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
     case Making::NotNow:
       return finish(attempt, entry, start_failed(attempt, entry, reason, now));
     case Making::Unavailable:
+      if (!reason.empty()) unmade_[attempt] = reason;
       return change.forget();  // the loop hands it over again; what was made is met then
   }
 }

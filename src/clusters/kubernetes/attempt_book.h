@@ -92,7 +92,7 @@ class AttemptBook {
     Done,
     Refused,      // it can never be made
     NotNow,       // the cluster has no room for it: requeued with a pause
-    Unavailable,  // nobody knows: the loop will ask again
+    Unavailable,  // nobody knows: the loop will ask again, or give it up in the end
   };
   /// Before made(): how it is looked after. Of one that was found its sight says it.
   void look_after(const ports::Attempt& attempt, const AttemptCare& care);
@@ -255,6 +255,9 @@ class AttemptBook {
   std::set<ports::Attempt> leaving_;
   std::map<ports::Attempt, std::vector<model::NodeMark>> movable_;
   std::size_t open_ = 0;  // entries under way
+  /// Why the cluster did not make it when it was asked last; whoever is asked for again, or
+  /// deleted.
+  std::map<ports::Attempt, std::string> unmade_;
   std::vector<BookCommand> commands_;
 };
 

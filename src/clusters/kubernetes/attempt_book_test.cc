@@ -164,6 +164,23 @@ TEST(AttemptBook, OneThatNobodyKnowsWhetherItWasMadeIsForgottenWholly) {
   EXPECT_THAT(story.next_steps(), ElementsAre("make"));
 }
 
+TEST(AttemptBook, WhatIsGivenUpBecauseItWasNeverMadeSaysWhyAndWaits) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.made(a1, Making::Unavailable, "no space", story.now);
+  Story late = story;
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "remove"));
+  EXPECT_THAT(
+      story.end_it(),
+      ElementsAre("confirm", "start failed until 10000: its objects could not be made: no space"));
+  late.book.create(a1, late.now);
+  late.book.made(a1, Making::Done, "", late.now);
+  late.book.remove(a1, late.now);
+  EXPECT_THAT(late.next_steps(), ElementsAre("make", "make", "remove"));
+  EXPECT_THAT(late.end_it(), ElementsAre("confirm", "gone")) << "it was made after all";
+}
+
 TEST(AttemptBook, AGangWhoseObjectsGoBeforeItsPodsAreReadyIsStartedAgainAtOnce) {
   Story story;
   story.make_it();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "clusters/clock.h"
+#include "clusters/kubernetes/attempt_notes.h"
 #include "clusters/kubernetes/in_place.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
@@ -15,7 +16,6 @@
 #include "clusters/kubernetes/shared_objects.h"
 #include "clusters/kubernetes/sick_nodes.h"
 #include "kube/json.h"
-#include "kube/timestamp.h"
 #include "manifest/ray_submitter.h"
 
 namespace muster::clusters {
@@ -57,44 +57,6 @@ std::map<std::string, ObjectOptions> pool_objects_of(const KubernetesOptions& op
     for (const std::string& fleet_pool : one.fleet_pools) add(fleet_pool, one.pod);
   }
   return all;
-}
-
-std::string stuck_words(const PodSight& pod) {
-  if (!pod.is_live())
-    return "it was deleted and has ended, but a finalizer keeps it; the job waits until it is gone";
-  const std::string until =
-      pod.forced_at.is_never()
-          ? "what it takes stays counted until it goes, or the node is removed or tainted "
-            "node.kubernetes.io/out-of-service"
-          : "it is forced away at " + kube::to_timestamp(pod.forced_at);
-  return fmt::format(
-      "it was deleted, its grace is over, and node {} does not say that it ended; {}", pod.node,
-      until);
-}
-
-model::PodNote stuck_note(const PodSight& pod, Time now) {
-  return {.job = pod.job,
-          .attempt = pod.attempt,
-          .at = now,
-          .key = "stuck " + pod.uid,
-          .object = "Pod " + pod.name,
-          .reason = "StuckTerminating",
-          .message = stuck_words(pod),
-          .is_warning = true};
-}
-
-/// Of an object that stays when the last pod of its attempt is gone.
-model::PodNote held_note(const ports::Attempt& attempt, const std::string& title, Time now) {
-  return {.job = attempt.job,
-          .attempt = attempt.number,
-          .at = now,
-          .key = fmt::format("stuck {} {}", attempt.number, title),
-          .object = title,
-          .reason = "StuckTerminating",
-          .message =
-              "it was deleted and its pods are gone, but a finalizer keeps it, or something "
-              "that it owns; the job waits until it is gone",
-          .is_warning = true};
 }
 
 }  // namespace
@@ -620,6 +582,8 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
       for (const LuggageNote& one : made.notes) note(attempt, one, wall_now());
       claims_.objects_made(attempt);
       if (made.how != Making::Done) claims_.release(attempt);
+      if (made.how == Making::Unavailable && ports_.notes != nullptr)
+        ports_.notes->note(not_made_note(attempt, made.reason, wall_now()));
       book_.made(attempt, made.how, made.reason, wall_now());
       touch(attempt);  // what was seen meanwhile was not looked at
     });
@@ -672,13 +636,7 @@ void KubernetesCluster::depart(const ports::Attempt& attempt, const model::HubOb
 
 void KubernetesCluster::note(const ports::Attempt& attempt, const LuggageNote& note, Time now) {
   if (ports_.notes == nullptr) return;
-  ports_.notes->note({.job = attempt.job,
-                      .attempt = attempt.number,
-                      .at = now,
-                      .key = "luggage " + note.object,
-                      .object = note.object,
-                      .reason = "NotCopied",
-                      .message = note.message});
+  ports_.notes->note(left_behind_note(attempt, note, now));
 }
 
 Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,
