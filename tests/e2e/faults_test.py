@@ -132,6 +132,26 @@ class FailingAnswers(Proxied):
         self.proxy.fault = lambda asked: None
         self.wait_state(job, "Running")
 
+    def test_deletes_that_are_not_taken_hold_up_what_is_new_and_are_told(self):
+        self.wait_state(self.gang("sleep"), "Running")
+        self.server.kill()
+        meta = self.jobs()[0]["metadata"]
+        self.add_stray(meta)
+        self.proxy.fault = every(Answer(409, "Conflict"), lambda asked: (
+            asked.method == "DELETE" and "/configmaps" in asked.path))
+        self.server.start()
+        self.wait("its Job goes all the same",
+                  lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])
+        job = self.gang("sleep")
+
+        def told():
+            return "nothing new is made" in self.muster("cluster", "show", "real")
+        self.wait("it is told", told, 90)
+        self.assertEqual(self.server.job(job)["state"], "Starting")
+        self.proxy.fault = lambda asked: None
+        self.wait_state(job, "Running")
+        self.wait("it is over", lambda: not told())
+
     def test_lost_replies_make_nothing_twice(self):
         self.work_under(some(0.2, LostReply(), is_write), 2)
 

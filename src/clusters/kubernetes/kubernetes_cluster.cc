@@ -214,6 +214,7 @@ void KubernetesCluster::work() {
     if (now >= next_free_) {
       free_stuck(now);
       leave_sick_nodes(now);
+      tell_trouble(now);
       const auto is_over = [this](const ports::Attempt& attempt) { return !book_.knows(attempt); };
       bound_.forget(is_over);
       extra_.forget(is_over);
@@ -292,7 +293,7 @@ void KubernetesCluster::do_wishes(Time now) {
     }
     if (is_unreachable) continue;
     const ports::Action& action = std::get<ports::Action>(wish);
-    if (action.verb == ports::Verb::Create && !clearing_.empty()) {
+    if (action.verb == ports::Verb::Create && !clearing_.is_over()) {
       creates.push_back(std::move(wish));
     } else {
       act(action, now);
@@ -438,6 +439,16 @@ void KubernetesCluster::tell_notes(Time now) {
   }
 }
 
+void KubernetesCluster::tell_trouble(Time now) {
+  std::string trouble = clearing_.trouble(now, writer_->removal_refusal());
+  const std::lock_guard lock(mutex_);
+  trouble_ = std::move(trouble);
+}
+std::string KubernetesCluster::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
 /// None: it is not known yet.
 std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attempt) const {
   const std::vector<PodSight> pods = pods_of(attempt);
@@ -529,7 +540,7 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   }
   for (const ports::Attempt& attempt : unwanted) {
     book_.remove(attempt, now);
-    if (book_.will_delete(attempt)) clearing_.insert(attempt);
+    if (book_.will_delete(attempt)) clearing_.add(attempt, now);
   }
 }
 
@@ -717,7 +728,7 @@ void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
         answer([this, attempt, is_taken] {
           if (!is_taken) return book_.not_removed(attempt, wall_now());
           book_.removed(attempt);
-          clearing_.erase(attempt);
+          clearing_.done(attempt);
         });
       });
 }
@@ -742,7 +753,7 @@ void KubernetesCluster::confirm(const ports::Attempt& attempt) {
   writer_->confirm_gone(attempt, [this, attempt](bool is_gone) {
     answer([this, attempt, is_gone] {
       book_.confirmed(attempt, is_gone && !may_have_objects(attempt), wall_now());
-      if (is_gone) clearing_.erase(attempt);
+      if (is_gone) clearing_.done(attempt);
     });
   });
 }

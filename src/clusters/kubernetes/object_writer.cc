@@ -578,6 +578,8 @@ void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<voi
                     });
 }
 
+std::string ObjectWriter::removal_refusal() const { return core_->removals.refusal(); }
+
 void ObjectWriter::remove_kept(const std::string& ns, const std::string& job,
                                std::function<void(bool)> done) {
   const ports::Attempt all{job, 0};

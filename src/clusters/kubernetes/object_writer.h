@@ -67,6 +67,7 @@ class ObjectWriter {
   void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
               std::function<void(bool is_taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
+  std::string removal_refusal() const;
   /// The object of an attempt that was started in its place: see in_place_writer.h.
   void stop(const model::HubObject& hub, const ports::Attempt& attempt, boost::json::value queued,
             std::function<void(bool is_stopped)> done);
