@@ -225,6 +225,23 @@ class Unbound(WithPods):
         return [event for event in told if event["kind"] == kind]
 
 
+class Names(WithPods):
+    """Kubernetes does not promise that the label of the host is the name of its node."""
+
+    def test_a_gang_runs_on_nodes_whose_hosts_are_called_otherwise(self):
+        names = {f"{self.namespace}-{index}" for index in range(2)}
+        amounts = {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "1"}
+        for name in names:
+            CLUSTER.add_node(name, amounts, {"kubernetes.io/hostname": f"host-of-{name}",
+                                             "room": self.namespace},
+                             [{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
+            self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{name}")
+        job = self.gang("true", node_selector={"room": self.namespace},
+                        tolerations=[{"key": "own", "value": self.namespace}])
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, names)
+
+
 class Types(WithPods):
     """What people call the GPUs of a node."""
     more = "gpu_aliases: {Tesla: other, Tesla-V100: V100}\n"
