@@ -291,6 +291,32 @@ class LostNode(Proxied):
 
 
 @alone
+class OthersClass(Proxied):
+    """Somebody made a priority class of Muster's name, with which pods push others away."""
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    def setUp(self):
+        cluster = muster_test.CLUSTER
+        self.delete_class = lambda: cluster.request("DELETE", f"{self.path}/muster")
+        self.delete_class()
+        cluster.create(self.path, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                                   "metadata": {"name": "muster"}, "value": 0})
+        self.addCleanup(self.delete_class)
+        super().setUp()
+
+    def test_nothing_is_made_with_it_until_it_is_deleted(self):
+        job = self.gang("sleep")
+        self.wait_reason(job, "would push others away")
+        self.wait("its cluster says it", lambda: "would push others away" in self.muster(
+            "cluster", "show", "real"))
+        self.assertEqual(self.jobs(), [])
+        self.delete_class()
+        self.wait_state(job, "Running")
+        _, found = self.cluster.get(f"{self.path}/muster")
+        self.assertEqual(found["preemptionPolicy"], "Never")
+
+
+@alone
 class TheServerItself(Proxied):
     """The API server stops, dies or forgets; these run alone."""
 

@@ -31,6 +31,7 @@ constexpr Duration free_pause = seconds(5);
 constexpr Duration object_patience = seconds(30);  // for what is deleted and has no pods
 constexpr Duration clear_within = seconds(20);
 constexpr Duration logs_pause = milliseconds(20);
+constexpr Duration prepare_pause = minutes(1);
 
 /// All that jobs may be made in, the cluster's own first, each once. Every one is one nameless one:
 /// that is how an API server is asked for all of them at once.
@@ -189,10 +190,15 @@ void KubernetesCluster::clear_to_leave() {
   if (has_cleared_) leaving_->set_value();
 }
 
-/// From when the cluster is seen.
+/// From when the cluster is seen. What every attempt needs and cannot have is asked for again: it
+/// may be that no job comes that would find out.
 void KubernetesCluster::get_acquainted(Time now) {
   if (!sight_->is_complete()) return;
-  if (!std::exchange(is_prepared_, true)) writer_->prepare();
+  const bool is_due = next_prepare_ == Time{} || !writer_->trouble().empty();
+  if (is_due && now >= next_prepare_) {
+    writer_->prepare();
+    next_prepare_ = now + prepare_pause;
+  }
   acquaintance_.pass(*client_, sight_->problem().empty(), now);
 }
 
@@ -441,6 +447,7 @@ void KubernetesCluster::tell_notes(Time now) {
 
 void KubernetesCluster::tell_trouble(Time now) {
   std::string trouble = clearing_.trouble(now, writer_->removal_refusal());
+  if (trouble.empty()) trouble = writer_->trouble();
   const std::lock_guard lock(mutex_);
   trouble_ = std::move(trouble);
 }

@@ -201,13 +201,13 @@ class KubernetesCluster : public ports::Cluster,
   Clearing clearing_;  // to be deleted before anything is made
   int promised_ = 0;   // answers to come
   bool is_relisting_ = false;
-  bool is_prepared_ = false;
   bool is_clearing_ = false;                      // it leaves, and what ended is being removed
   bool has_cleared_ = false;                      // and that is done
   std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;
+  Time next_prepare_;
   Time next_logs_;
   bool has_logs_due_ = false;  // put off: they were looked through a moment ago
 

@@ -54,6 +54,8 @@ class ObjectWriter {
 
   /// Makes what every attempt needs, so that the first does not wait for it.
   void prepare();
+  /// Why no attempt can be made now, for people: of what every one needs. "": nothing is known.
+  std::string trouble() const;
   /// One after the other; those that are there already are fine. First, unless it was there once,
   /// the priority class; last a Service that the attempt shares with others.
   void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
