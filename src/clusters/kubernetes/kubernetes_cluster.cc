@@ -226,7 +226,7 @@ void KubernetesCluster::work() {
       extra_.forget(is_over);
       teller_.forget(is_over);
       fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
-      fosters_->pass();
+      fosters_->pass(now);
       logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
       next_free_ = now + free_pause;
     }
