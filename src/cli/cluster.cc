@@ -117,7 +117,9 @@ Result<int> wait_until_left(Session& session, const LeaveOptions& options, json:
         fmt::format("cluster {} takes no new jobs; {} still {} there{}", options.name, jobs,
                     jobs == "1" ? "runs" : "run", options.now ? " and will be moved" : "");
     if (const std::string why = text(cluster, "reason"); !why.empty())
-      line += fmt::format("; it cannot be reached: {}", one_line(why));
+      line += fmt::format("; {}{}",
+                          text(cluster, "health") == "unreachable" ? "it cannot be reached: " : "",
+                          one_line(why));
     if (line != said) session.note(line);
     said = line;
     if (options.no_wait) {

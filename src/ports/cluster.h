@@ -17,8 +17,8 @@
 //   of them if they are bound together.
 // - While the cluster cannot be reached calls do nothing, and ClusterHealth says so.
 //
-// Thread contract: apply, expect and relist are called from the loop's thread; problem, identity,
-// about and runtime_classes from any. None of these may block.
+// Thread contract: apply, expect and relist are called from the loop's thread; problem, trouble,
+// identity, about and runtime_classes from any. None of these may block.
 #pragma once
 
 #include <compare>
@@ -84,6 +84,8 @@ class Cluster {
 
   /// Why it cannot be reached, for people: "connection refused". "" while it can.
   virtual std::string problem() const { return ""; }
+  /// What keeps it from its work although it is reached, for people; "": nothing does.
+  virtual std::string trouble() const { return ""; }
   /// What tells it from every other cluster, whatever both are called here; "" while that is not
   /// known, or for kinds that have no such thing.
   virtual std::string identity() const { return ""; }

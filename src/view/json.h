@@ -63,7 +63,7 @@ std::string queue_usage_json(const sched::World& world, sched::QueueId queue,
 /// What the engine does not know of a cluster.
 struct ClusterNote {
   std::string type = {};     // "local"
-  std::string problem = {};  // why it cannot be reached; "" while it can
+  std::string problem = {};  // why it cannot be reached, or work; "": it does
   std::string version = {};  // of its Kubernetes, "v1.34.4"; "": not known
   std::string user = {};     // as whom the server is known there; "": not known
   bool is_leaving = false;

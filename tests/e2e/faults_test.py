@@ -121,6 +121,37 @@ class FailingAnswers(Proxied):
         self.work_under(some(0.3, Answer(409, "Conflict"),
                              lambda asked: asked.is_create("jobs")), 2)
 
+    def test_a_create_that_keeps_failing_is_told_and_done_when_it_can_be(self):
+        self.proxy.fault = every(Answer(500, "InternalError"),
+                                 lambda asked: asked.is_create("jobs"))
+        job = self.gang("sleep")
+        for command in ("show", "explain", "events"):
+            self.wait(f"{command} says it",
+                      lambda command=command: "NotMade" in self.muster(command, job))
+        self.assertIn("the fault proxy says InternalError", self.muster("events", job))
+        self.proxy.fault = lambda asked: None
+        self.wait_state(job, "Running")
+
+    def test_deletes_that_are_not_taken_hold_up_what_is_new_and_are_told(self):
+        self.wait_state(self.gang("sleep"), "Running")
+        self.server.kill()
+        meta = self.jobs()[0]["metadata"]
+        self.add_stray(meta)
+        self.proxy.fault = every(Answer(409, "Conflict"), lambda asked: (
+            asked.method == "DELETE" and "/configmaps" in asked.path))
+        self.server.start()
+        self.wait("its Job goes all the same",
+                  lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])
+        job = self.gang("sleep")
+
+        def told():
+            return "nothing new is made" in self.muster("cluster", "show", "real")
+        self.wait("it is told", told, 90)
+        self.assertEqual(self.server.job(job)["state"], "Starting")
+        self.proxy.fault = lambda asked: None
+        self.wait_state(job, "Running")
+        self.wait("it is over", lambda: not told())
+
     def test_lost_replies_make_nothing_twice(self):
         self.work_under(some(0.2, LostReply(), is_write), 2)
 
@@ -257,6 +288,32 @@ class LostNode(Proxied):
         nodes = sorted(pod["spec"]["nodeName"] for pod in self.pods())
         self.assertEqual(nodes, [f"{self.namespace}-0", f"{self.namespace}-new-0"])
         self.assertEqual(self.attempts_of(job)["2"], 3)
+
+
+@alone
+class OthersClass(Proxied):
+    """Somebody made a priority class of Muster's name, with which pods push others away."""
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    def setUp(self):
+        cluster = muster_test.CLUSTER
+        self.delete_class = lambda: cluster.request("DELETE", f"{self.path}/muster")
+        self.delete_class()
+        cluster.create(self.path, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                                   "metadata": {"name": "muster"}, "value": 0})
+        self.addCleanup(self.delete_class)
+        super().setUp()
+
+    def test_nothing_is_made_with_it_until_it_is_deleted(self):
+        job = self.gang("sleep")
+        self.wait_reason(job, "would push others away")
+        self.wait("its cluster says it", lambda: "would push others away" in self.muster(
+            "cluster", "show", "real"))
+        self.assertEqual(self.jobs(), [])
+        self.delete_class()
+        self.wait_state(job, "Running")
+        _, found = self.cluster.get(f"{self.path}/muster")
+        self.assertEqual(found["preemptionPolicy"], "Never")
 
 
 @alone

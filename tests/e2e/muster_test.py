@@ -67,6 +67,19 @@ class WithCluster(WithServer):
         return self.server.submit([command], pods=pods, gpus=1,
                                   **{"clusters": ["real"], **more})
 
+    def add_stray(self, meta):
+        """A Job that the server which made the one with this metadata does not know."""
+        labels = {"muster.dev/job": "stray", "muster.dev/attempt": "1",
+                  "muster.dev/server": meta["labels"]["muster.dev/server"]}
+        CLUSTER.create(f"/apis/batch/v1/namespaces/{self.namespace}/jobs", {
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "stray", "labels": labels,
+                         "annotations": {**meta["annotations"], "muster.dev/job-id": "stray"}},
+            "spec": {"completions": 1, "template": {
+                "metadata": {"labels": labels},
+                "spec": {"restartPolicy": "Never", "containers": [
+                    {"name": "main", "image": "none", "command": ["sleep"]}]}}}})
+
 
 class OnKubernetes(WithCluster):
     """A server that may do everything there."""
@@ -133,19 +146,8 @@ class OnKubernetes(WithCluster):
         job = self.gang("sleep")
         self.wait_state(job, "Running")
         self.server.kill()
-        path = f"/apis/batch/v1/namespaces/{self.namespace}/jobs"
-        stray = self.jobs()[0]
-        meta = stray["metadata"]
-        labels = {"muster.dev/job": "stray", "muster.dev/attempt": "1",
-                  "muster.dev/server": meta["labels"]["muster.dev/server"]}
-        CLUSTER.create(path, {
-            "apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": "stray", "labels": labels,
-                         "annotations": {**meta["annotations"], "muster.dev/job-id": "stray"}},
-            "spec": {"completions": 1, "template": {
-                "metadata": {"labels": labels},
-                "spec": {"restartPolicy": "Never", "containers": [
-                    {"name": "main", "image": "none", "command": ["sleep"]}]}}}})
+        meta = self.jobs()[0]["metadata"]
+        self.add_stray(meta)
         self.server.start()
         self.wait("the stray is gone",
                   lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])

@@ -47,6 +47,9 @@ class Others(WithPods):
     def wait_second_attempt(self, job, words):
         self.wait("it says who took the pod",
                   lambda: re.search(words, str(self.server.job(job)), re.IGNORECASE), 30)
+        self.wait_again(job)
+
+    def wait_again(self, job):
         self.wait("it starts again", lambda: self.server.job(job)["attempt"] == 2, 90)
         self.wait_state(job, "Running")
         attempts = {pod["metadata"]["labels"]["muster.dev/attempt"] for pod in self.pods()
@@ -75,6 +78,36 @@ class Others(WithPods):
             "containers": [{"name": "main", "image": "example.com/tool:1", "command": ["sleep"],
                             "resources": {"requests": {"cpu": "20"}}}]})
         self.wait_second_attempt(job, f"{pod['metadata']['name']} .*preempt")
+
+
+    def test_one_whose_pod_is_taken_away_while_the_server_is_down_is_requeued(self):
+        evicted, deleted = self.gang("sleep"), self.gang("sleep")
+        for job in (evicted, deleted):
+            self.wait_state(job, "Running")
+        first = {pod["metadata"]["annotations"]["muster.dev/job-id"]: pod["metadata"]["name"]
+                 for pod in self.pods()}
+        self.server.kill()
+        self.create("/api/v1/{ns}/pods/" + first[evicted] + "/eviction", "Eviction",
+                    first[evicted], "policy/v1")
+        CLUSTER.request("DELETE",
+                        f"/api/v1/namespaces/{self.namespace}/pods/{first[deleted]}")
+
+        def have_failed():
+            return all(any((one["type"], one["status"]) == ("Failed", "True")
+                           for one in job["status"].get("conditions", []))
+                       for job in self.jobs())
+        self.wait("their Jobs have failed and no pod is left",
+                  lambda: have_failed() and not self.pods(), 90)
+        self.server.start()
+        told = set()
+
+        def are_told():
+            told.update(job for job in (evicted, deleted)
+                        if "taken away by somebody else" in str(self.server.job(job)))
+            return len(told) == 2
+        self.wait("both say so", are_told)
+        for job in (evicted, deleted):
+            self.wait_again(job)
 
 
 class Fields(WithPods):
@@ -190,6 +223,23 @@ class Unbound(WithPods):
         self.assertEqual(status, 200, text)
         told = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ")]
         return [event for event in told if event["kind"] == kind]
+
+
+class Names(WithPods):
+    """Kubernetes does not promise that the label of the host is the name of its node."""
+
+    def test_a_gang_runs_on_nodes_whose_hosts_are_called_otherwise(self):
+        names = {f"{self.namespace}-{index}" for index in range(2)}
+        amounts = {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "1"}
+        for name in names:
+            CLUSTER.add_node(name, amounts, {"kubernetes.io/hostname": f"host-of-{name}",
+                                             "room": self.namespace},
+                             [{"key": "own", "value": self.namespace, "effect": "NoSchedule"}])
+            self.addCleanup(CLUSTER.request, "DELETE", f"/api/v1/nodes/{name}")
+        job = self.gang("true", node_selector={"room": self.namespace},
+                        tolerations=[{"key": "own", "value": self.namespace}])
+        self.assertEqual(self.server.wait_final(job)["state"], "Succeeded", self.server.log())
+        self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, names)
 
 
 class Types(WithPods):

@@ -149,6 +149,7 @@ class Server {
   std::map<std::string, std::pair<std::string, std::string>>
       duplicates_;  // the way it is reached, and whose cluster that is
   std::map<std::string, std::string> said_health_;
+  std::map<std::string, std::string> said_trouble_;
   std::set<std::string> said_problems_;  // of the keeper's thread
   api::Metrics metrics_;
   api::PlacementScores scores_;

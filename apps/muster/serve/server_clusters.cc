@@ -112,6 +112,7 @@ view::ClusterNotes Server::notes() const {
     ports::ClusterAbout about = cluster->about();
     view::ClusterNote& note = notes[name];
     note.problem = cluster->problem();
+    if (note.problem.empty()) note.problem = cluster->trouble();
     note.version = std::move(about.version);
     note.user = std::move(about.user);
   }
@@ -430,6 +431,12 @@ void Server::say_health() {
         log_.warn(fmt::format("cluster {} cannot be reached: {}", name, problem));
     }
     before = problem;
+    if (!problem.empty()) continue;
+    const std::string trouble = cluster->trouble();
+    std::string& said = said_trouble_[name];
+    // Its words may have times in them: that it goes on is not said again.
+    if (!trouble.empty() && said.empty()) log_.warn(fmt::format("cluster {}: {}", name, trouble));
+    said = trouble;
   }
 }
 

@@ -44,7 +44,11 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
   if (is_new) {
     // Not known here does not mean not there: another instance may have made it.
     entry.at = now;
-    return finish(attempt, entry, gone(attempt));
+    const auto unmade = unmade_.extract(attempt);
+    if (unmade.empty()) return finish(attempt, entry, gone(attempt));
+    return finish(
+        attempt, entry,
+        start_failed(attempt, entry, "its objects could not be made: " + unmade.mapped(), now));
   }
   switch (entry.stage) {
     case Stage::Making:
@@ -148,6 +152,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
   if (at == entries_.end() || at->second.stage != Stage::Making) return;
   Change change(*this, at);
   Entry& entry = at->second;
+  if (how != Making::Unavailable || entry.outcome) unmade_.erase(attempt);
   if (entry.outcome) return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
   switch (how) {
     case Making::Done:
@@ -163,6 +168,7 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
     case Making::NotNow:
       return finish(attempt, entry, start_failed(attempt, entry, reason, now));
     case Making::Unavailable:
+      if (!reason.empty()) unmade_[attempt] = reason;
       return change.forget();  // the loop hands it over again; what was made is met then
   }
 }
@@ -225,6 +231,7 @@ void AttemptBook::seen(const ports::Attempt& attempt, const GangState& state, Ti
   if (entry.stage != Stage::Made) return;
   entry.is_ended = state.is_ended;
   if (entry.verdict && (!entry.is_guess || state.is_guess)) {
+    if (entry.is_guess) entry.is_loss = state.is_loss;
     if (state.is_ended && !entry.is_guess && !state.lacks_pods) end(attempt, entry, now);
     return;
   }
@@ -400,7 +407,7 @@ void AttemptBook::pass_one(const ports::Attempt& attempt, Entry& entry, Time now
   if (entry.stage == Stage::Made && entry.verdict && entry.is_ended && entry.verdict->success) {
     end(attempt, entry, now);  // pods that succeeded are gone, and were never seen
   } else if (entry.stage == Stage::Made && entry.verdict) {
-    conclude(attempt, entry, outcome_of_verdict(attempt, entry, now), now);
+    conclude(attempt, entry, outcome_of_guess(attempt, entry, now), now);
   } else if (entry.stage == Stage::Made && entry.is_withdrawn) {
     finish(attempt, entry,
            entry.was_leaving
@@ -568,6 +575,7 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
                                   is_success ? 0 : state.exit_code, is_success ? "" : state.reason};
   entry.at = now + options_.end_within;
   entry.is_guess = state.is_guess;
+  entry.is_loss = state.is_loss;
   if (state.is_ended && !state.is_guess && !state.lacks_pods) end(attempt, entry, now);
 }
 
@@ -575,6 +583,15 @@ void AttemptBook::judge(const ports::Attempt& attempt, Entry& entry, const GangS
 bool AttemptBook::stays(const Entry& entry) {
   const bool has_failed = entry.verdict && !entry.verdict->success;
   return entry.care.care.keep_ended && !(has_failed && entry.care.care.keep_failed);
+}
+
+/// A pod that was evicted or deleted while no server watched left nothing but its Job's failure.
+model::EventBody AttemptBook::outcome_of_guess(const ports::Attempt& attempt, Entry& entry,
+                                               Time now) const {
+  if (!entry.is_guess || !entry.is_loss) return outcome_of_verdict(attempt, entry, now);
+  return lost(
+      attempt, entry,
+      "a pod was taken away by somebody else while nobody watched; " + entry.verdict->reason, now);
 }
 
 /// A failure may be worth another try.

@@ -92,7 +92,7 @@ class AttemptBook {
     Done,
     Refused,      // it can never be made
     NotNow,       // the cluster has no room for it: requeued with a pause
-    Unavailable,  // nobody knows: the loop will ask again
+    Unavailable,  // nobody knows: the loop will ask again, or give it up in the end
   };
   /// Before made(): how it is looked after. Of one that was found its sight says it.
   void look_after(const ports::Attempt& attempt, const AttemptCare& care);
@@ -165,6 +165,7 @@ class AttemptBook {
     std::optional<model::EventBody> outcome;  // to say in the end; of Making: end it when made
     std::optional<model::Finished> verdict;   // of Made: how it ends, at the latest at `at`
     bool is_guess = false;                    // of the verdict: the pod's own may still come
+    bool is_loss = false;                     // what is guessed then: a pod was taken away
     bool is_ended = false;                    // and all of it had ended when it was seen last
     std::string trouble;                      // the last reason why it does not start
     bool is_unplaced = false;                 // and that is a pod without a node
@@ -228,6 +229,7 @@ class AttemptBook {
   void seen_failing(const ports::Attempt& attempt, Entry& entry, const GangState& state);
   void judge(const ports::Attempt& attempt, Entry& entry, const GangState& state, Time now);
   static bool stays(const Entry& entry);
+  model::EventBody outcome_of_guess(const ports::Attempt& attempt, Entry& entry, Time now) const;
   model::EventBody outcome_of_verdict(const ports::Attempt& attempt, Entry& entry, Time now) const;
   void end(const ports::Attempt& attempt, Entry& entry, Time now);
   void start(const ports::Attempt& attempt, Entry& entry);
@@ -253,6 +255,9 @@ class AttemptBook {
   std::set<ports::Attempt> leaving_;
   std::map<ports::Attempt, std::vector<model::NodeMark>> movable_;
   std::size_t open_ = 0;  // entries under way
+  /// Why the cluster did not make it when it was asked last; whoever is asked for again, or
+  /// deleted.
+  std::map<ports::Attempt, std::string> unmade_;
   std::vector<BookCommand> commands_;
 };
 

@@ -59,6 +59,27 @@ TEST(AttemptBook, AJobThatFailedIsNotJudgedBeforeThePodThatFailedItIsSeen) {
               ElementsAre("confirm", "finished false 1 Job J: BackoffLimitExceeded"));
 }
 
+TEST(AttemptBook, AFailureWhosePodIsGoneWithoutATraceIsALossAndNoFailure) {
+  GangState guess{GangPhase::Failed, 1, "Job J: BackoffLimitExceeded"};
+  guess.is_guess = true;
+  guess.is_ended = true;
+  guess.is_loss = true;
+  Story story;
+  story.book.adopt(a1, story.now);
+  story.book.seen(a1, guess, story.now);
+  Story late = story;
+  story.now = story.now + seconds(10);
+  story.book.pass(story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("remove"));
+  EXPECT_THAT(story.end_it(),
+              ElementsAre("confirm",
+                          "start failed until 20000: a pod was taken away by somebody else while "
+                          "nobody watched; Job J: BackoffLimitExceeded"));
+  late.see_end(GangPhase::Failed, 3, "pod p: exit code 3");
+  EXPECT_THAT(late.next_steps(), ElementsAre("finished false 3 pod p: exit code 3"))
+      << "it was not seen yet";
+}
+
 TEST(AttemptBook, AGangThatEndedLeavesItsObjectsAsProofForAWhile) {
   Story story;
   story.make_it();
@@ -141,6 +162,23 @@ TEST(AttemptBook, OneThatNobodyKnowsWhetherItWasMadeIsForgottenWholly) {
   EXPECT_TRUE(story.book.is_settled());
   story.book.pass(story.now + hours(2));
   EXPECT_THAT(story.next_steps(), ElementsAre("make"));
+}
+
+TEST(AttemptBook, WhatIsGivenUpBecauseItWasNeverMadeSaysWhyAndWaits) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.made(a1, Making::Unavailable, "no space", story.now);
+  Story late = story;
+  story.book.remove(a1, story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "remove"));
+  EXPECT_THAT(
+      story.end_it(),
+      ElementsAre("confirm", "start failed until 10000: its objects could not be made: no space"));
+  late.book.create(a1, late.now);
+  late.book.made(a1, Making::Done, "", late.now);
+  late.book.remove(a1, late.now);
+  EXPECT_THAT(late.next_steps(), ElementsAre("make", "make", "remove"));
+  EXPECT_THAT(late.end_it(), ElementsAre("confirm", "gone")) << "it was made after all";
 }
 
 TEST(AttemptBook, AGangWhoseObjectsGoBeforeItsPodsAreReadyIsStartedAgainAtOnce) {

@@ -71,6 +71,10 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   void confirm_gone(const std::string& ns, const ports::Attempt& attempt, Done done) {
     if (join(confirming_, ns, {attempt, std::move(done)})) next_question(ns);
   }
+  std::string refusal() const {
+    const std::lock_guard lock(mutex_);
+    return refusal_;
+  }
 
  private:
   /// True: nobody is under way.
@@ -95,6 +99,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
     std::string ns;
     std::vector<Place> places;
     std::string selector;
+    std::string refusal = {};  // of the first that was not taken
   };
 
   void next_removal(const std::string& ns) {
@@ -110,7 +115,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
     const std::array<kube::Resource, 4> all = {kube::resources::config_maps(),
                                                kube::resources::jobs(), kube::resources::pods(),
                                                kube::resources::secrets()};
-    if (index == all.size()) return end(*removal, true);
+    if (index == all.size()) return end(*removal);
     kube::DeleteOptions options;
     // The root stays until all that it owns is gone; a Job until its pods are, and makes no others
     // meanwhile.
@@ -118,14 +123,24 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
     client_.send_later(
         kube::unread(kube::delete_collection_request(
             all.at(index), removal->ns, {.label_selector = removal->selector}, options)),
-        [self = shared_from_this(), index, removal](const Reply<json::value>& deleted) {
-          if (!deleted && is_unanswered(deleted.error())) return self->end(*removal, false);
+        [self = shared_from_this(), index, removal,
+         what = all.at(index).plural](const Reply<json::value>& deleted) {
+          if (!deleted && is_unanswered(deleted.error())) {
+            const bool has_answered = deleted.error().code != 0 && !deleted.error().is_cancelled;
+            if (removal->refusal.empty()) removal->refusal = what + ": " + deleted.error().message;
+            // Few attempts have roots, and all have Jobs, which take room.
+            if (index > 0 || !has_answered) return self->end(*removal);
+          }
           self->remove_from(index + 1, removal);
         });
   }
 
-  void end(const Removal& removal, bool is_taken) {
-    for (const Place& place : removal.places) place.done(is_taken);
+  void end(const Removal& removal) {
+    {
+      const std::lock_guard lock(mutex_);
+      refusal_ = removal.refusal;
+    }
+    for (const Place& place : removal.places) place.done(removal.refusal.empty());
     next_removal(removal.ns);
   }
 
@@ -183,9 +198,10 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
 
   kube::Client& client_;
   const std::string server_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Lines removing_;  // guarded by mutex_, as the next
   Lines confirming_;
+  std::string refusal_;
 };
 
 AttemptRemovals::AttemptRemovals(kube::Client& client, std::string server)
@@ -199,5 +215,6 @@ void AttemptRemovals::confirm_gone(const std::string& ns, const ports::Attempt& 
                                    std::function<void(bool)> done) {
   core_->confirm_gone(ns, attempt, std::move(done));
 }
+std::string AttemptRemovals::refusal() const { return core_->refusal(); }
 
 }  // namespace muster::clusters

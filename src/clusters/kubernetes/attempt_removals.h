@@ -25,13 +25,15 @@ class AttemptRemovals {
 
   /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
   /// grace. Not taken: the server did not answer, or not now; whoever asks whether it is gone meets
-  /// what is left.
+  /// what is left. Roots that it does not delete now keep Jobs and pods from nothing.
   void remove(const std::string& ns, const ports::Attempt& attempt,
               std::function<void(bool is_taken)> done);
   /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
   /// False when it does not answer.
   void confirm_gone(const std::string& ns, const ports::Attempt& attempt,
                     std::function<void(bool is_gone)> done);
+  /// What the server said of the last delete that it did not take; "": it has taken them all since.
+  std::string refusal() const;
 
  private:
   class Core;

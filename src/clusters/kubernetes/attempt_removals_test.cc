@@ -96,6 +96,24 @@ TEST(AttemptRemovals, WithoutAnAnswerNothingIsGone) {
   EXPECT_FALSE(gone.get_future().get());
 }
 
+TEST(AttemptRemovals, JobsAndPodsGoAlsoWhereRootsCannot) {
+  ScriptedServer server;
+  server.then(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"not now"})");
+  for (int i = 0; i < 7; ++i) server.then(200, nothing);
+  const auto client = make_client(server.access());
+  AttemptRemovals removals(*client, "");
+  for (const bool is_taken_at_last : {false, true}) {
+    std::promise<bool> done;
+    removals.remove("ns", {"a", 1}, [&](bool is_taken) { done.set_value(is_taken); });
+    EXPECT_EQ(done.get_future().get(), is_taken_at_last);
+    EXPECT_EQ(removals.refusal(), is_taken_at_last ? "" : "configmaps: not now");
+  }
+  const auto asked = server.asked();
+  ASSERT_EQ(asked.size(), 8U);
+  EXPECT_THAT(asked[1], HasSubstr("/jobs?"));
+  EXPECT_THAT(asked[2], HasSubstr("/pods?"));
+}
+
 TEST(AttemptRemovals, AttemptZeroIsAllThatAnyServerMadeForTheJob) {
   ScriptedServer server;
   const auto client = make_client(server.access());

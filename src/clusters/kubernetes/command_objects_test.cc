@@ -105,7 +105,9 @@ TEST(CommandObjects, AGangHasAJobPerSetAndNamesByWhichItsPodsFindEachOther) {
   EXPECT_EQ(text_at(workers, {"spec", "template", "metadata", "labels", "muster.dev/peers"}),
             peers);
   EXPECT_THAT(boost::json::serialize(*find(pod_of(workers), {"affinity"})),
-              HasSubstr(R"("key":"kubernetes.io/hostname","operator":"In","values":["n2","n3"])"));
+              HasSubstr(R"("nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name",)"
+                        R"("operator":"In","values":["n2"]}]},{"matchFields":)"
+                        R"([{"key":"metadata.name","operator":"In","values":["n3"]}]}])"));
   EXPECT_EQ(variable_of(workers, "MASTER_ADDR"), "m-j7-2-0-0." + peers + ".team.svc");
   EXPECT_EQ(variable_of(workers, "WORLD_SIZE"), "3");
   EXPECT_EQ(variable_of(workers, "MUSTER_RANK_OFFSET"), "1");

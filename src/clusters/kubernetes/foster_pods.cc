@@ -21,6 +21,9 @@ namespace json = boost::json;
 using kube::text_at;
 
 constexpr int depth_most = 5;  // Deployments, ReplicaSets, pods: few have more
+constexpr std::size_t owners_most = 10'000;
+constexpr Duration pause_least = seconds(5);
+constexpr Duration pause_most = minutes(1);
 
 /// The one that made it; null: nobody did.
 const json::value* maker_of(const json::value& object) {
@@ -51,6 +54,17 @@ std::optional<json::value> foster_marks(const json::value& object) {
   return marks;
 }
 
+bool MissedPause::is_due(bool has_missed, Time now) {
+  if (now < until_) return false;
+  if (!has_missed) {
+    pause_ = {};
+    return false;
+  }
+  pause_ = std::clamp(pause_ + pause_, pause_least, pause_most);
+  until_ = now + pause_;
+  return true;
+}
+
 class FosterPods::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(kube::Client& client, std::string server)
@@ -76,12 +90,11 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   void forget_owners() {
     const std::lock_guard lock(mutex_);
     known_.clear();
-    has_missed_ = false;
   }
-  /// Something could not be found out, or done.
-  bool has_missed() const {
+  /// Something could not be found out, or done, since this was asked last.
+  bool take_missed() {
     const std::lock_guard lock(mutex_);
-    return has_missed_;
+    return std::exchange(has_missed_, false);
   }
 
  private:
@@ -130,6 +143,7 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   void know(const std::string& uid, const Marks& marks, const Found& found) {
     {
       const std::lock_guard lock(mutex_);
+      if (known_.size() >= owners_most) known_.clear();  // most of them are gone by now
       known_[uid] = marks;
     }
     found(marks);
@@ -152,7 +166,7 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   kube::Client& client_;
   const std::string server_;
   kube::RestMapper kinds_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::string, Marks> known_;  // by uid; guarded by mutex_, as the next
   bool has_missed_ = false;
 };
@@ -198,15 +212,18 @@ void FosterPods::forget(const std::function<bool(const ports::Attempt&)>& is_ove
     std::erase_if(space.attempts, [&](const auto& one) { return is_over(one.first); });
 }
 
-void FosterPods::pass() {
-  const bool has_missed = core_->has_missed();
+void FosterPods::pass(Time now) {
+  has_missed_ |= core_->take_missed();
+  const bool is_all = missed_pause_.is_due(has_missed_, now);
+  if (is_all) has_missed_ = false;
   for (auto at = spaces_.begin(); at != spaces_.end();) {
     Space& space = at->second;
     const bool is_needed = !space.attempts.empty();
-    const bool begins = is_needed && (space.is_stale || has_missed);
+    const bool begins = is_needed && (space.is_stale || is_all);
     if (space.pods && (begins || !is_needed)) space.pods->stop();
     if (!is_needed) {
       at = spaces_.erase(at);
+      core_->forget_owners();
       continue;
     }
     if (begins) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "base/time.h"
 #include "kube/client.h"
 #include "kube/reflector.h"
 #include "ports/cluster.h"
@@ -25,6 +26,18 @@ namespace muster::clusters {
 /// What a pod that comes from this object is to have in its metadata; none: the object was not
 /// taken over. Pure.
 std::optional<boost::json::value> foster_marks(const boost::json::value& object);
+
+/// When everything is looked at again because something could not be found out: soon at first, then
+/// with pauses that double up to a minute, until a whole one has passed in which nothing was
+/// missed.
+class MissedPause {
+ public:
+  bool is_due(bool has_missed, Time now);
+
+ private:
+  Duration pause_;
+  Time until_;
+};
 
 class FosterPods {
  public:
@@ -37,7 +50,7 @@ class FosterPods {
   void look_after(const ports::Attempt& attempt, const std::string& ns, std::size_t objects);
   void forget(const std::function<bool(const ports::Attempt&)>& is_over);
   /// Now and then: begins to look where it is to, and ends where nothing is left to look after.
-  void pass();
+  void pass(Time now);
 
  private:
   class Core;
@@ -50,6 +63,8 @@ class FosterPods {
   const std::string server_;
   std::shared_ptr<Core> core_;
   std::map<std::string, Space> spaces_;
+  bool has_missed_ = false;  // something, since everything was looked at last
+  MissedPause missed_pause_;
 };
 
 }  // namespace muster::clusters

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "kube/yaml.h"
 
 namespace muster::clusters {
@@ -33,6 +36,20 @@ TEST(FosterPods, WhatMusterMadeItselfMarksItsPodsItself) {
 TEST(FosterPods, AReplicaSetThatRepeatsTheAnnotationsOfItsDeploymentSaysNothing) {
   EXPECT_FALSE(foster_marks(yaml(
       "{metadata: {name: d-1, labels: {app: x}, annotations: {muster.dev/adopted: 'true'}}}")));
+}
+
+TEST(FosterPods, WhatCannotBeFoundOutIsAskedForWithPausesThatGrowToAMinute) {
+  MissedPause pause;
+  EXPECT_FALSE(pause.is_due(false, Time{1000}));
+  std::vector<std::int64_t> times;
+  for (std::int64_t s = 2; s < 240; ++s) {
+    if (pause.is_due(true, Time{s * 1000})) times.push_back(s);
+  }
+  EXPECT_EQ(times, (std::vector<std::int64_t>{2, 7, 17, 37, 77, 137, 197}));
+  EXPECT_FALSE(pause.is_due(false, Time{256'000})) << "the answers may still be to come";
+  EXPECT_FALSE(pause.is_due(false, Time{257'000}));
+  EXPECT_TRUE(pause.is_due(true, Time{258'000}));
+  EXPECT_TRUE(pause.is_due(true, Time{263'000})) << "it was well in between";
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ JobSight job_sight_of(const json::value& job) {
     if (type == "Failed") {
       sight.end = JobSight::End::Failed;
       sight.why = words_of(condition);
+      sight.is_out_of_tries = text_at(condition, {"reason"}) == "BackoffLimitExceeded";
     }
   }
   sight.is_listed = find(job, {"metadata", "annotations", workloads_annotation}) != nullptr;
@@ -261,6 +262,17 @@ bool is_taken_away(const PodSight& pod) { return pod.phase != "Succeeded" && !po
 
 namespace {
 
+/// Whether pods of Jobs that failed were taken away, though nobody saw that: a pod that failed by
+/// itself stays until its Job is deleted, and may only not be seen yet.
+bool are_pods_lost(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods) {
+  std::int64_t wanted = 0;
+  for (const JobSight& job : jobs) {
+    if (job.end == JobSight::End::Failed && !job.is_out_of_tries) return false;
+    wanted += job.completions;
+  }
+  return static_cast<std::int64_t>(pods.size()) < wanted;
+}
+
 /// Why it ends before its time, if it does: somebody took a pod or a Job away, or one failed.
 void read_trouble(const std::vector<JobSight>& jobs, const std::vector<PodSight>& pods,
                   const std::string& taken, GangState& state) {
@@ -293,6 +305,7 @@ void read_trouble(const std::vector<JobSight>& jobs, const std::vector<PodSight>
   if (failed != nullptr || bad_job != nullptr) {
     state.phase = GangPhase::Failed;
     state.is_guess = failed == nullptr;
+    state.is_loss = state.is_guess && are_pods_lost(jobs, pods);
     state.exit_code = failed != nullptr && failed->exit_code != 0 ? failed->exit_code : 1;
     state.reason =
         failed != nullptr ? about(*failed) : "Job " + bad_job->name + ": " + bad_job->why;

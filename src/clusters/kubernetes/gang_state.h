@@ -30,7 +30,8 @@ struct JobSight {
   std::int64_t succeeded = 0;  // pods, as it counts them
   std::size_t sets = 1;        // Jobs of the attempt, as this one says
   End end = End::None;
-  std::string why = {};  // it failed
+  std::string why = {};          // it failed
+  bool is_out_of_tries = false;  // it failed because more of its pods did than may
   bool is_deleting = false;
   bool is_listed = false;                             // its job is a list of objects
   std::shared_ptr<const OwnRootedJob> own_root = {};  // of a list that is this one Job
@@ -93,6 +94,7 @@ struct GangState {
   bool has_live_pods = false;  // until this is false its resources are taken
   bool is_ended = false;       // all Jobs have ended, and no pod runs or can come any more
   bool is_guess = false;       // of Failed: a Job says so, and the pod that did it is not seen
+  bool is_loss = false;        // of a guess: that pod is gone, and nothing says that it failed
   bool lacks_pods = false;     // of Succeeded: not all pods that have are seen, nor their output
   bool is_unplaced = false;    // of Starting: the pod that `reason` names finds no node
 

@@ -162,6 +162,17 @@ TEST(GangState, APodThatSomebodyDeletesTakesItsGangWithIt) {
   EXPECT_TRUE(gang_state_of({failed}, {ready}).is_guess) << "which pod it was is not seen yet";
 }
 
+TEST(GangState, AJobThatIsOutOfTriesAndLacksAPodLostIt) {
+  EXPECT_TRUE(gang_state_of({failed}, {}).is_loss);
+  EXPECT_FALSE(gang_state_of({failed}, {ready}).is_loss) << "the pod's end is not seen yet";
+  EXPECT_FALSE(gang_state_of({failed}, {crashed}).is_loss);
+  const JobSight late =
+      job(R"({"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded"}]})");
+  EXPECT_TRUE(gang_state_of({late}, {}).is_guess);
+  EXPECT_FALSE(gang_state_of({late}, {}).is_loss) << "its Job deleted the pods itself";
+  EXPECT_FALSE(gang_state_of({failed, late}, {}).is_loss);
+}
+
 TEST(GangState, APodThatCannotStartSaysWhy) {
   const PodSight stuck = pod(R"({"phase":"Pending","containerStatuses":[{"name":"main",
     "state":{"waiting":{"reason":"ImagePullBackOff","message":"no such image"}}}]})");

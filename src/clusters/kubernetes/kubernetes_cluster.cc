@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "clusters/clock.h"
+#include "clusters/kubernetes/attempt_notes.h"
 #include "clusters/kubernetes/in_place.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
@@ -15,7 +16,6 @@
 #include "clusters/kubernetes/shared_objects.h"
 #include "clusters/kubernetes/sick_nodes.h"
 #include "kube/json.h"
-#include "kube/timestamp.h"
 #include "manifest/ray_submitter.h"
 
 namespace muster::clusters {
@@ -31,6 +31,7 @@ constexpr Duration free_pause = seconds(5);
 constexpr Duration object_patience = seconds(30);  // for what is deleted and has no pods
 constexpr Duration clear_within = seconds(20);
 constexpr Duration logs_pause = milliseconds(20);
+constexpr Duration prepare_pause = minutes(1);
 
 /// All that jobs may be made in, the cluster's own first, each once. Every one is one nameless one:
 /// that is how an API server is asked for all of them at once.
@@ -57,44 +58,6 @@ std::map<std::string, ObjectOptions> pool_objects_of(const KubernetesOptions& op
     for (const std::string& fleet_pool : one.fleet_pools) add(fleet_pool, one.pod);
   }
   return all;
-}
-
-std::string stuck_words(const PodSight& pod) {
-  if (!pod.is_live())
-    return "it was deleted and has ended, but a finalizer keeps it; the job waits until it is gone";
-  const std::string until =
-      pod.forced_at.is_never()
-          ? "what it takes stays counted until it goes, or the node is removed or tainted "
-            "node.kubernetes.io/out-of-service"
-          : "it is forced away at " + kube::to_timestamp(pod.forced_at);
-  return fmt::format(
-      "it was deleted, its grace is over, and node {} does not say that it ended; {}", pod.node,
-      until);
-}
-
-model::PodNote stuck_note(const PodSight& pod, Time now) {
-  return {.job = pod.job,
-          .attempt = pod.attempt,
-          .at = now,
-          .key = "stuck " + pod.uid,
-          .object = "Pod " + pod.name,
-          .reason = "StuckTerminating",
-          .message = stuck_words(pod),
-          .is_warning = true};
-}
-
-/// Of an object that stays when the last pod of its attempt is gone.
-model::PodNote held_note(const ports::Attempt& attempt, const std::string& title, Time now) {
-  return {.job = attempt.job,
-          .attempt = attempt.number,
-          .at = now,
-          .key = fmt::format("stuck {} {}", attempt.number, title),
-          .object = title,
-          .reason = "StuckTerminating",
-          .message =
-              "it was deleted and its pods are gone, but a finalizer keeps it, or something "
-              "that it owns; the job waits until it is gone",
-          .is_warning = true};
 }
 
 }  // namespace
@@ -227,10 +190,15 @@ void KubernetesCluster::clear_to_leave() {
   if (has_cleared_) leaving_->set_value();
 }
 
-/// From when the cluster is seen.
+/// From when the cluster is seen. What every attempt needs and cannot have is asked for again: it
+/// may be that no job comes that would find out.
 void KubernetesCluster::get_acquainted(Time now) {
   if (!sight_->is_complete()) return;
-  if (!std::exchange(is_prepared_, true)) writer_->prepare();
+  const bool is_due = next_prepare_ == Time{} || !writer_->trouble().empty();
+  if (is_due && now >= next_prepare_) {
+    writer_->prepare();
+    next_prepare_ = now + prepare_pause;
+  }
   acquaintance_.pass(*client_, sight_->problem().empty(), now);
 }
 
@@ -252,12 +220,13 @@ void KubernetesCluster::work() {
     if (now >= next_free_) {
       free_stuck(now);
       leave_sick_nodes(now);
+      tell_trouble(now);
       const auto is_over = [this](const ports::Attempt& attempt) { return !book_.knows(attempt); };
       bound_.forget(is_over);
       extra_.forget(is_over);
       teller_.forget(is_over);
       fosters_->forget([this](const ports::Attempt& attempt) { return !book_.is_made(attempt); });
-      fosters_->pass();
+      fosters_->pass(now);
       logs_->forget_nodes([this](const std::string& node) { return sight_->is_node_lost(node); });
       next_free_ = now + free_pause;
     }
@@ -330,7 +299,7 @@ void KubernetesCluster::do_wishes(Time now) {
     }
     if (is_unreachable) continue;
     const ports::Action& action = std::get<ports::Action>(wish);
-    if (action.verb == ports::Verb::Create && !clearing_.empty()) {
+    if (action.verb == ports::Verb::Create && !clearing_.is_over()) {
       creates.push_back(std::move(wish));
     } else {
       act(action, now);
@@ -476,6 +445,17 @@ void KubernetesCluster::tell_notes(Time now) {
   }
 }
 
+void KubernetesCluster::tell_trouble(Time now) {
+  std::string trouble = clearing_.trouble(now, writer_->removal_refusal());
+  if (trouble.empty()) trouble = writer_->trouble();
+  const std::lock_guard lock(mutex_);
+  trouble_ = std::move(trouble);
+}
+std::string KubernetesCluster::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
 /// None: it is not known yet.
 std::optional<GangState> KubernetesCluster::state_of(const ports::Attempt& attempt) const {
   const std::vector<PodSight> pods = pods_of(attempt);
@@ -567,7 +547,7 @@ void KubernetesCluster::end_relist(const std::vector<ports::Expected>& expected,
   }
   for (const ports::Attempt& attempt : unwanted) {
     book_.remove(attempt, now);
-    if (book_.will_delete(attempt)) clearing_.insert(attempt);
+    if (book_.will_delete(attempt)) clearing_.add(attempt, now);
   }
 }
 
@@ -620,6 +600,8 @@ void KubernetesCluster::make(const ports::Attempt& attempt, Time now) {
       for (const LuggageNote& one : made.notes) note(attempt, one, wall_now());
       claims_.objects_made(attempt);
       if (made.how != Making::Done) claims_.release(attempt);
+      if (made.how == Making::Unavailable && ports_.notes != nullptr)
+        ports_.notes->note(not_made_note(attempt, made.reason, wall_now()));
       book_.made(attempt, made.how, made.reason, wall_now());
       touch(attempt);  // what was seen meanwhile was not looked at
     });
@@ -672,13 +654,7 @@ void KubernetesCluster::depart(const ports::Attempt& attempt, const model::HubOb
 
 void KubernetesCluster::note(const ports::Attempt& attempt, const LuggageNote& note, Time now) {
   if (ports_.notes == nullptr) return;
-  ports_.notes->note({.job = attempt.job,
-                      .attempt = attempt.number,
-                      .at = now,
-                      .key = "luggage " + note.object,
-                      .object = note.object,
-                      .reason = "NotCopied",
-                      .message = note.message});
+  ports_.notes->note(left_behind_note(attempt, note, now));
 }
 
 Result<ListedObjects> KubernetesCluster::listed_for(const ports::Action& action,
@@ -759,7 +735,7 @@ void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
         answer([this, attempt, is_taken] {
           if (!is_taken) return book_.not_removed(attempt, wall_now());
           book_.removed(attempt);
-          clearing_.erase(attempt);
+          clearing_.done(attempt);
         });
       });
 }
@@ -784,7 +760,7 @@ void KubernetesCluster::confirm(const ports::Attempt& attempt) {
   writer_->confirm_gone(attempt, [this, attempt](bool is_gone) {
     answer([this, attempt, is_gone] {
       book_.confirmed(attempt, is_gone && !may_have_objects(attempt), wall_now());
-      if (is_gone) clearing_.erase(attempt);
+      if (is_gone) clearing_.done(attempt);
     });
   });
 }

@@ -31,6 +31,7 @@
 #include "clusters/kubernetes/acquaintance.h"
 #include "clusters/kubernetes/attempt_book.h"
 #include "clusters/kubernetes/bound_pods.h"
+#include "clusters/kubernetes/clearing.h"
 #include "clusters/kubernetes/command_objects.h"
 #include "clusters/kubernetes/event_watch.h"
 #include "clusters/kubernetes/extra_use.h"
@@ -101,6 +102,7 @@ class KubernetesCluster : public ports::Cluster,
   void relist(std::span<const ports::Expected> expected) override { wishes_.put(expected); }
 
   std::string problem() const override { return sight_->problem(); }
+  std::string trouble() const override;
   std::string identity() const override { return acquaintance_.identity(); }
   ports::ClusterAbout about() const override { return acquaintance_.about(); }
   model::RuntimeClasses runtime_classes() const override;
@@ -135,6 +137,7 @@ class KubernetesCluster : public ports::Cluster,
   void tell_held(const ports::Attempt& attempt, Time now);
   void leave_sick_nodes(Time now);
   void tell_notes(Time now);
+  void tell_trouble(Time now);
   void get_acquainted(Time now);
   void clear_to_leave();
   bool is_done();
@@ -183,7 +186,8 @@ class KubernetesCluster : public ports::Cluster,
   };
   const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   mutable std::mutex mutex_;
-  std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next
+  std::deque<std::function<void()>> answers_;  // guarded by mutex_, as the next two
+  std::string trouble_;
   std::optional<std::promise<void>> leaving_;  // kept when all that ended is removed
 
   // Of the thread alone.
@@ -194,16 +198,16 @@ class KubernetesCluster : public ports::Cluster,
   std::deque<Wish> held_;                           // wait for a relist, or for the first sight
   std::map<ports::Attempt, ports::Action> making_;  // what their objects are made of
   QuotaClaims claims_;
-  std::set<ports::Attempt> clearing_;  // to be deleted before anything is made
-  int promised_ = 0;                   // answers to come
+  Clearing clearing_;  // to be deleted before anything is made
+  int promised_ = 0;   // answers to come
   bool is_relisting_ = false;
-  bool is_prepared_ = false;
   bool is_clearing_ = false;                      // it leaves, and what ended is being removed
   bool has_cleared_ = false;                      // and that is done
   std::map<ports::Attempt, Time> podless_since_;  // of those that are deleted and not gone yet
   Time relist_not_before_;
   Time next_pass_;
   Time next_free_;
+  Time next_prepare_;
   Time next_logs_;
   bool has_logs_due_ = false;  // put off: they were looked through a moment ago
 

@@ -388,9 +388,18 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
       then(there ? std::nullopt : std::optional(judge_refusal(there.error())));
     };
   }
+  void set_trouble(const std::string& words) {
+    const std::lock_guard lock(mutex);
+    trouble = words;
+  }
   void need_priority_class(const Shared& then) {
     if (priority_class.is_null()) return then(std::nullopt);
-    shared.rely_on(kube::resources::priority_classes(), priority_class, then_of(then));
+    shared.rely_on(kube::resources::priority_classes(), priority_class,
+                   [self = shared_from_this(), then = then_of(then)](const Reply<Ok>& there) {
+                     const bool is_known = there || !is_unanswered(there.error());
+                     if (is_known) self->set_trouble(there ? "" : there.error().message);
+                     then(there);
+                   });
   }
   void need_space(const std::string& space, const Shared& then) {
     if (space.empty()) return then(std::nullopt);
@@ -503,6 +512,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
   kube::RestMapper kinds;
   mutable std::mutex mutex;
   std::map<ports::Attempt, std::string> homes;  // guarded by mutex; of several namespaces only
+  std::string trouble;                          // guarded by mutex
   SharedObjects shared;
   AttemptRemovals removals;
 };
@@ -577,6 +587,13 @@ void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<voi
                       done(is_gone);
                     });
 }
+
+std::string ObjectWriter::trouble() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->trouble;
+}
+
+std::string ObjectWriter::removal_refusal() const { return core_->removals.refusal(); }
 
 void ObjectWriter::remove_kept(const std::string& ns, const std::string& job,
                                std::function<void(bool)> done) {

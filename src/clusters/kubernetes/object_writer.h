@@ -54,6 +54,8 @@ class ObjectWriter {
 
   /// Makes what every attempt needs, so that the first does not wait for it.
   void prepare();
+  /// Why no attempt can be made now, for people: of what every one needs. "": nothing is known.
+  std::string trouble() const;
   /// One after the other; those that are there already are fine. First, unless it was there once,
   /// the priority class; last a Service that the attempt shares with others.
   void make(std::optional<boost::json::value> peers, std::vector<boost::json::value> objects,
@@ -67,6 +69,7 @@ class ObjectWriter {
   void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
               std::function<void(bool is_taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
+  std::string removal_refusal() const;
   /// The object of an attempt that was started in its place: see in_place_writer.h.
   void stop(const model::HubObject& hub, const ports::Attempt& attempt, boost::json::value queued,
             std::function<void(bool is_stopped)> done);

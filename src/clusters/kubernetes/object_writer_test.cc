@@ -183,6 +183,21 @@ TEST(ObjectWriter, WhatALaterServerMadeIsLeftToIt) {
   EXPECT_EQ(asked.size(), 2U) << "nothing is changed";
 }
 
+TEST(ObjectWriter, NothingIsMadeWithAClassThatPushesPodsAwayUntilItIsGone) {
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns", .priority_class = "muster"});
+  server.then(409, R"({"kind":"Status","reason":"AlreadyExists","code":409,"message":"no"})")
+      .then(200, R"({"preemptionPolicy":"PreemptLowerPriority"})");
+  for (int i = 0; i < 3; ++i) server.then(201, "{}");
+  const MadeObjects refused = make(writer).get();
+  EXPECT_EQ(refused.how, Making::NotNow);
+  EXPECT_THAT(refused.reason, testing::HasSubstr("would push others away"));
+  EXPECT_EQ(writer.trouble(), refused.reason);
+  EXPECT_EQ(make(writer).get().how, Making::Done);
+  EXPECT_EQ(writer.trouble(), "");
+}
+
 TEST(ObjectWriter, WhatIsPreparedIsNotMadeAgainByTheFirstJob) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());

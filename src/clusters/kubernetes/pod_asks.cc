@@ -1,5 +1,6 @@
 #include "clusters/kubernetes/pod_asks.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ using kube::set_at;
 
 constexpr std::string_view required = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+constexpr std::size_t terms_most = 500;  // each pod of a gang has all of them
 
 json::string text(std::string_view from) { return json::string(from.data(), from.size()); }
 
@@ -59,40 +61,57 @@ void put_terms(json::value& spec, std::string_view kind,
   if (!made.empty()) set_at(spec, {"affinity", kind, required}, std::move(made));
 }
 
-/// `more` holds as well, wherever a term was met before.
-void add_to_terms(json::array& terms, std::string_view key, const json::value& more) {
-  if (terms.empty()) terms.push_back(json::object());
-  for (json::value& term : terms) {
-    json::array all = kube::items_at(term, {key});
-    all.push_back(more);
-    set_at(term, {key}, std::move(all));
+/// What a term adds that holds on some of the nodes.
+struct Wanted {
+  std::string_view key;
+  json::value what;
+};
+
+/// One for each node by its name, of which a term may have one only; their labels need not repeat
+/// it. A template has to stay small, though: of very many nodes it is the label of the host, which
+/// is nearly always that name.
+std::vector<Wanted> wanted_of(const std::set<std::string>& nodes, std::size_t times) {
+  const auto in = [](std::string_view key, json::array values) {
+    return json::value({{"key", text(key)}, {"operator", "In"}, {"values", std::move(values)}});
+  };
+  std::vector<Wanted> all;
+  if (nodes.size() * std::max<std::size_t>(times, 1) > terms_most) {
+    json::array names;
+    for (const std::string& node : nodes) names.push_back(text(node));
+    all.push_back({"matchExpressions", in("kubernetes.io/hostname", std::move(names))});
+    return all;
   }
+  for (const std::string& node : nodes)
+    all.push_back({"matchFields", in("metadata.name", json::array({text(node)}))});
+  return all;
+}
+
+json::value with(json::value term, const Wanted& wanted) {
+  json::array all = kube::items_at(term, {wanted.key});
+  all.push_back(wanted.what);
+  set_at(term, {wanted.key}, std::move(all));
+  return term;
 }
 
 }  // namespace
 
 void bind_to_nodes(json::value& spec, const std::set<std::string>& nodes, NodeBinding binding) {
   if (binding == NodeBinding::None || nodes.empty()) return;
-  json::array names;
-  for (const std::string& node : nodes) names.push_back(text(node));
-  // matchFields takes one name only: of several the label of the host is asked for.
-  const bool is_one = nodes.size() == 1;
-  const std::string_view key = is_one ? "matchFields" : "matchExpressions";
-  const json::value wanted =
-      json::object({{"key", is_one ? "metadata.name" : "kubernetes.io/hostname"},
-                    {"operator", "In"},
-                    {"values", std::move(names)}});
-  const std::string_view terms_key = "nodeSelectorTerms";
   if (binding == NodeBinding::Require) {
-    json::array terms = kube::items_at(spec, {"affinity", "nodeAffinity", required, terms_key});
-    add_to_terms(terms, key, wanted);
-    set_at(spec, {"affinity", "nodeAffinity", required, terms_key}, std::move(terms));
+    const kube::Path terms_at = {"affinity", "nodeAffinity", required, "nodeSelectorTerms"};
+    json::array own = kube::items_at(spec, terms_at);
+    if (own.empty()) own.push_back(json::object());
+    json::array terms;  // any of them is enough: each of its own on each of the nodes
+    for (const Wanted& wanted : wanted_of(nodes, own.size())) {
+      for (const json::value& term : own) terms.push_back(with(term, wanted));
+    }
+    set_at(spec, terms_at, std::move(terms));
     return;
   }
   json::array terms = kube::items_at(spec, {"affinity", "nodeAffinity", preferred});
-  json::value term = json::object();
-  set_at(term, {key}, json::array({wanted}));
-  terms.push_back(json::object({{"weight", 100}, {"preference", std::move(term)}}));
+  for (const Wanted& wanted : wanted_of(nodes, 1)) {
+    terms.push_back(json::object({{"weight", 100}, {"preference", with(json::object(), wanted)}}));
+  }
   set_at(spec, {"affinity", "nodeAffinity", preferred}, std::move(terms));
 }
 

@@ -16,7 +16,7 @@ namespace muster::clusters {
 enum class NodeBinding { Require, Prefer, None };
 
 /// Into the spec of a pod template, beside what it asks already. A template of many pods takes the
-/// set of their nodes, not a node for each.
+/// set of their nodes, not a node for each: whatever it asks holds on any of them.
 void bind_to_nodes(boost::json::value& spec, const std::set<std::string>& nodes,
                    NodeBinding binding);
 

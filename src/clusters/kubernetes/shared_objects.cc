@@ -1,5 +1,7 @@
 #include "clusters/kubernetes/shared_objects.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,6 +21,25 @@ namespace json = boost::json;
 using kube::Reply;
 
 constexpr Duration answered_within = seconds(3);
+
+/// Of a priority class, which matters whoever made it; "": it is none.
+std::string_view policy_of(const json::value& object) {
+  return kube::text_at(object, {"preemptionPolicy"});
+}
+
+/// Whether what is there does as `wanted` would. One that does not say pushes pods away.
+Reply<Ok> judged(const json::value& wanted, const json::value& there) {
+  if (policy_of(wanted) == policy_of(there)) return Ok{};
+  const std::string_view has = policy_of(there);
+  kube::ApiError wrong;
+  wrong.code = 403;
+  wrong.reason = "Forbidden";
+  wrong.message = fmt::format(
+      "the priority class {} of this cluster has the preemptionPolicy {}: pods with it would push "
+      "others away; delete it, and it is made again with {}",
+      kube::name_of(wanted), has.empty() ? "PreemptLowerPriority" : has, policy_of(wanted));
+  return wrong;
+}
 
 }  // namespace
 
@@ -61,17 +82,26 @@ class SharedObjects::Core : public std::enable_shared_from_this<Core> {
   void create(const std::string& key, const kube::Resource& resource, const json::value& object,
               kube::ApiRequest request) {
     client_.send_later(std::move(request), [self = shared_from_this(), key, resource,
-                                            name = std::string(kube::name_of(object)),
-                                            ns = std::string(kube::namespace_of(object))](
-                                               const Reply<json::value>& made) {
-      if (made || made.error().is_already_exists()) return self->answer(key, Ok{});
-      if (!made.error().is_forbidden()) return self->answer(key, made.error());
-      self->client_.send_later(kube::get_request(resource, ns, name),
-                               [self, key, why = made.error()](const Reply<json::value>& found) {
-                                 if (found) return self->answer(key, Ok{});
-                                 self->answer(key, why);
-                               });
+                                            object](const Reply<json::value>& made) {
+      if (made) return self->answer(key, Ok{});
+      const bool is_there = made.error().is_already_exists();
+      if (is_there && policy_of(object).empty()) return self->answer(key, Ok{});
+      if (!is_there && !made.error().is_forbidden()) return self->answer(key, made.error());
+      self->look(key, resource, object, made.error());
     });
+  }
+
+  /// Somebody else made it, or has to.
+  void look(const std::string& key, const kube::Resource& resource, const json::value& object,
+            const kube::ApiError& why) {
+    client_.send_later(
+        kube::get_request(resource, std::string(kube::namespace_of(object)),
+                          std::string(kube::name_of(object))),
+        [self = shared_from_this(), key, object, why](const Reply<json::value>& found) {
+          if (found && policy_of(object).empty()) return self->answer(key, Ok{});
+          if (found) return self->answer(key, judged(object, *found));
+          self->answer(key, why.is_forbidden() ? why : found.error());
+        });
   }
 
   void answer(const std::string& key, const Reply<Ok>& there) {

@@ -25,7 +25,8 @@ class SharedObjects {
   ~SharedObjects();
 
   using Then = std::function<void(const kube::Reply<Ok>& there)>;
-  /// Whoever may not make it may still use one that somebody else made, if it may be read.
+  /// Whoever may not make it may still use one that somebody else made, if it may be read. A class
+  /// with another preemptionPolicy than this one is refused, whoever made it.
   void need(const kube::Resource& resource, const boost::json::value& object, const Then& then);
   /// The same for whoever can begin without it: what was there once is not waited for again, and
   /// looked after beside.

@@ -76,6 +76,28 @@ TEST(SharedObjects, WhatMayNotBeMadeButReadIsThere) {
   EXPECT_THAT(need(shared, 1), ElementsAre(true));
 }
 
+TEST(SharedObjects, AClassThatPushesPodsAwayIsNotUsedWhoeverMadeIt) {
+  constexpr const char* taken =
+      R"({"kind":"Status","reason":"AlreadyExists","code":409,"message":"there is one"})";
+  const auto answer_of = [&](const char* there) {
+    ScriptedServer server;
+    server.then(409, taken).then(200, there);
+    const auto client = make_client(server.access());
+    SharedObjects shared(*client);
+    std::promise<std::string> answer;
+    shared.need(
+        kube::resources::priority_classes(),
+        boost::json::parse(R"({"metadata":{"name":"muster"},"preemptionPolicy":"Never"})"),
+        [&](const kube::Reply<Ok>& is) { answer.set_value(is ? "fine" : is.error().message); });
+    return answer.get_future().get();
+  };
+  EXPECT_EQ(answer_of(R"({"preemptionPolicy":"Never"})"), "fine");
+  EXPECT_EQ(answer_of(R"({"value":5})"),
+            "the priority class muster of this cluster has the preemptionPolicy "
+            "PreemptLowerPriority: pods with it would push others away; delete it, and it is made "
+            "again with Never");
+}
+
 TEST(SharedObjects, AFailureIsEverybodysAndIsTriedAgainByTheNext) {
   ScriptedServer server;
   server.then(403, forbidden).then(403, forbidden).then(201, "{}");
