@@ -209,7 +209,7 @@ void Server::make_runner() {
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
   options.loop.memory.finished = engine_memory;
-  options.loop.ready_limit = ready_limit_of(config_);
+  options.loop.ready_limit = ready_limit_of(everything());
   options.recovering = [this](control::RecoveryProgress progress) { say_progress(progress); };
   options.publish = [this](const control::StepReport& report, const sched::World& world,
                            double seconds) {

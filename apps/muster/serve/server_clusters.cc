@@ -95,7 +95,7 @@ Status Server::follow_clusters() {
   if (Status status = fleet_->open(now, accesses_of(now)); !status) return status;
   const auto gone = std::make_shared<Fleet::Gone>(fleet_->take_gone(now));
   // The loop lets go of them; closing them may take a while, which is nothing for its thread.
-  runner_->reload(policy_of(now), fleet_->clusters(), [this, gone] {
+  runner_->reload(policy_of(now), ready_limit_of(now), fleet_->clusters(), [this, gone] {
     if (!gone->empty()) workers_->post([gone] { gone->drop(); });
   });
   remember_config();
