@@ -8,6 +8,7 @@ need it. tests/e2e/join_test.py has sources that are Kubernetes clusters.
 """
 import json
 import os
+import socket
 import sys
 import tempfile
 import unittest
@@ -89,6 +90,34 @@ class Folders(unittest.TestCase):
         self.server.kill()
         self.server.start()
         self.assertEqual(self.names(), ["a"], "also after a restart")
+
+
+class SickHub(unittest.TestCase):
+    def test_a_hub_that_hangs_keeps_nobody_else_from_joining(self):
+        hub = socket.create_server(("127.0.0.1", 0))  # takes connections and never says a word
+        self.addCleanup(hub.close)
+        scratch = tempfile.TemporaryDirectory(prefix="muster-sources-")
+        self.addCleanup(scratch.cleanup)
+        folder = Path(scratch.name, "found")
+        folder.mkdir()
+        access = json.loads(kubeconfig("hub", current="hub"))
+        access["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{hub.getsockname()[1]}"
+        file = Path(scratch.name, "hub.json")
+        file.write_text(json.dumps(access))
+        server = Server(BINARY, f"cluster_sources: [{{directory: {folder}, namespace: n}}]\n"
+                        f"clusters:\n- {{name: hub, type: kubernetes, kubeconfig: {file}}}\n" +
+                        "".join(f"- {{name: far-{i}, type: kubernetes, kubeconfig_secret: "
+                                f"{{cluster: hub, namespace: n, name: far-{i}}}}}\n"
+                                for i in range(20)))
+        self.addCleanup(server.close)
+        server.start()
+        (folder / "near").write_text(kubeconfig("near"))
+
+        def names():
+            return [one["name"] for one in server.api("GET", "/clusters")[1]["clusters"]]
+        server.wait("what the folder has joins", lambda: "near" in names(), 20)
+        (folder / "near").unlink()
+        server.wait("and leaves", lambda: "near" not in names(), 20)
 
 
 if __name__ == "__main__":
