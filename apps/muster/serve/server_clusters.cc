@@ -332,10 +332,14 @@ void Server::take_sighting(const Sighting& seen) {
 void Server::follow_found(const config::Cluster& cluster) {
   bool is_back = false;
   bool is_known = false;
+  bool moves = false;
   {
     const std::lock_guard lock(config_mutex_);
     is_back = leaving_->find(cluster.name) != nullptr;
-    is_known = found_->find(cluster.name) != nullptr;
+    const config::Cluster* known = found_->find(cluster.name);
+    is_known = known != nullptr;
+    moves = is_known && (known->kube_namespace != cluster.kube_namespace ||
+                         known->namespaces != cluster.namespaces);
   }
   const Status told = ask_loop([spec = spec_of(cluster), is_back, is_known](
                                    const sched::World& world, Time) -> Result<control::Asked> {
@@ -346,8 +350,9 @@ void Server::follow_found(const config::Cluster& cluster) {
     return asked;
   });
   if (!told) return;  // next time
-  log_.info(fmt::format("cluster {}: {}", cluster.name,
-                        is_known ? "its source describes it otherwise" : "found, joins"));
+  log_.info(fmt::format("cluster {}: {}{}", cluster.name,
+                        is_known ? "its source describes it otherwise" : "found, joins",
+                        moves ? "; its namespaces change after a restart" : ""));
   const std::lock_guard lock(config_mutex_);
   for (const Status& kept : {found_->add(cluster), leaving_->remove(cluster.name)}) {
     if (!kept) log_.warn(kept.error().message);
