@@ -169,6 +169,9 @@ class Server {
   Time progress_said_;
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<api::Workers> workers_;
+  // Of their own, since they wait for clusters, which may be sick: nobody else's question does.
+  std::unique_ptr<api::Workers> admin_workers_;
+  std::unique_ptr<api::Workers> leavers_;  // close clusters
   std::unique_ptr<api::Submitter> submitter_;
   std::unique_ptr<api::Backend> backend_;
   std::unique_ptr<api::ReadParts> read_parts_;

@@ -96,7 +96,7 @@ Status Server::follow_clusters() {
   const auto gone = std::make_shared<Fleet::Gone>(fleet_->take_gone(now));
   // The loop lets go of them; closing them may take a while, which is nothing for its thread.
   runner_->reload(policy_of(now), ready_limit_of(now), fleet_->clusters(), [this, gone] {
-    if (!gone->empty()) workers_->post([gone] { gone->drop(); });
+    if (!gone->empty()) leavers_->post([gone] { gone->drop(); });
   });
   remember_config();
   const std::lock_guard settings_lock(settings_mutex_);
