@@ -106,6 +106,7 @@ class Server {
   void add_leaves(const sched::World& world, std::vector<model::EventBody>& events) const;
   Status forget_cluster(const std::string& name);
   void start_appwrappers(const Accesses& accesses);
+  void renew_appwrappers(const kube::Access& access);
   void keep_clusters();
   void keep_clusters_once();
   void take_sighting(const Sighting& seen);
@@ -164,6 +165,13 @@ class Server {
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<clusters::KubernetesAdopter> adopter_;  // of the hub
   std::unique_ptr<api::AppWrapperHub> appwrappers_;       // null: none are taken
+  /// Of the hub since it was started.
+  struct HubAccess {
+    std::string cluster;
+    std::string reached_by;
+    kube::Client* adopter = nullptr;  // of adopter_
+  };
+  HubAccess hub_access_;
   std::unique_ptr<control::Runner> runner_;
   std::unique_ptr<control::Snapshots> snapshots_;
   Time progress_said_;

@@ -274,16 +274,20 @@ void Server::keep_clusters_once() {
     log_.warn("clusters: " + followed.error().message);
 }
 
-/// When it is known how the hub is reached.
+/// When it is known how the hub is reached. Which cluster that is holds until a restart.
 void Server::start_appwrappers(const Accesses& accesses) {
-  if (!appwrappers_ || appwrappers_->has_started()) return;
-  const auto access = accesses.find(config_.appwrappers->cluster);
+  if (!appwrappers_ || (hub_access_.cluster.empty() && !config_.appwrappers)) return;
+  const std::string& hub =
+      hub_access_.cluster.empty() ? config_.appwrappers->cluster : hub_access_.cluster;
+  const auto access = accesses.find(hub);
   if (access == accesses.end() || !access->second) return;
+  if (appwrappers_->has_started()) return renew_appwrappers(*access->second);
   kube::ClientOptions quick;
   quick.timeout = seconds(5);
   quick.read_attempts_max = 1;
   auto client = kube::Client::make(*access->second, quick);
   if (!client) return log_.warn("appwrappers: " + client.error().message);
+  hub_access_ = {hub, fingerprint(access->second), client->get()};
   adopter_ = std::make_unique<clusters::KubernetesAdopter>(std::move(*client));
   const Status started = appwrappers_->start(
       *access->second,
@@ -303,6 +307,20 @@ void Server::start_appwrappers(const Accesses& accesses) {
        .return_memory = return_free_memory,
        .count_states = [this](const auto& by_state) { metrics_.appwrappers(by_state); }});
   if (!started) log_.warn("appwrappers: " + started.error().message);
+}
+
+/// Its clients are made once, and go on with other credentials.
+void Server::renew_appwrappers(const kube::Access& access) {
+  std::string way = fingerprint(access);
+  if (way == hub_access_.reached_by) return;
+  hub_access_.reached_by = std::move(way);
+  Status renewed = appwrappers_->renew(access);
+  if (renewed) renewed = hub_access_.adopter->renew(access);
+  if (renewed) return log_.info("appwrappers: the hub has other credentials");
+  log_.warn(
+      fmt::format("appwrappers: of cluster {}: {}; AppWrappers are taken from the old one until a "
+                  "restart",
+                  hub_access_.cluster, renewed.error().message));
 }
 
 void Server::take_sighting(const Sighting& seen) {
