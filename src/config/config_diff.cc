@@ -136,6 +136,7 @@ class Differ {
       return top;
     };
     for (std::string& text : changes(joining(before_), joining(after_))) line(std::move(text));
+    sources();
     section("scheduling", before_.scheduling, after_.scheduling, {"start_retry_pause"});
     section("retention", before_.retention, after_.retention);
     section("limits", before_.limits, after_.limits,
@@ -143,6 +144,18 @@ class Differ {
     section("log", before_.log, after_.log, {"format"});
     section("defaults", before_.defaults, after_.defaults);
     diff_.policy = before_.scheduling != after_.scheduling;
+  }
+  void sources() {
+    for (const ClusterSource& now : after_.cluster_sources) {
+      const bool moves = std::any_of(
+          before_.cluster_sources.begin(), before_.cluster_sources.end(),
+          [&](const ClusterSource& old) {
+            return old.directory == now.directory && old.secrets == now.secrets &&
+                   old.profiles == now.profiles &&
+                   (old.kube_namespace != now.kube_namespace || old.namespaces != now.namespaces);
+          });
+      if (moves) needs_restart("cluster_sources: namespaces of clusters that were found already");
+    }
   }
   /// `fixed`: keys that hold from the start of the server to its end.
   template <typename T>
@@ -159,11 +172,10 @@ class Differ {
     }
   }
 
-  /// Of a Kubernetes cluster that is open: what its pods are made of. How it is reached may change,
-  /// and all of the others.
+  /// Of a Kubernetes cluster that is open: where its jobs are. How it is reached and what its pods
+  /// are made of may change, and all of the others.
   static bool is_fixed(std::string_view change) {
-    constexpr std::array<std::string_view, 7> keys = {
-        "type ", "namespace ", "namespaces ", "image ", "node_binding ", "ready_within ", "pod "};
+    constexpr std::array<std::string_view, 3> keys = {"type ", "namespace ", "namespaces "};
     return std::any_of(keys.begin(), keys.end(),
                        [&](std::string_view key) { return change.starts_with(key); });
   }

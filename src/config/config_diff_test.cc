@@ -121,6 +121,27 @@ TEST(ConfigDiff, ClustersOfThisMachineAndSimulatedOnesChangeWithoutARestart) {
   EXPECT_EQ(d.lines[0], "cluster here: slots 2 -> 4");
 }
 
+TEST(ConfigDiff, OfAKubernetesClusterOnlyItsNamespacesWaitForARestart) {
+  const auto cluster = [](const std::string& rest) {
+    return config_of("clusters: [{name: k, type: kubernetes, kubeconfig: /k, " + rest + "}]");
+  };
+  const Diff d =
+      diff(cluster("namespace: a, image: x"),
+           cluster("namespace: b, image: y, ready_within: 30m, pod: {service_account: z}"));
+  EXPECT_EQ(d.restart, Lines{"cluster k: namespace a -> b (after a restart)"});
+  EXPECT_EQ(d.lines.size(), 4U);
+}
+
+TEST(ConfigDiff, OfClustersThatAreFoundOnlyTheirNamespacesWaitForARestart) {
+  const auto source = [](const std::string& rest) {
+    return config_of("cluster_sources: [{directory: /d, " + rest + "}]");
+  };
+  EXPECT_EQ(diff(source("namespace: a"), source("namespace: a, image: y")).restart, Lines{});
+  EXPECT_EQ(diff(source("namespace: a"), source("namespace: b, image: y")).restart,
+            Lines{"cluster_sources: namespaces of clusters that were found already (after a "
+                  "restart)"});
+}
+
 TEST(ConfigDiff, ThePauseAfterAFailedStartIsTheClustersUntilARestart) {
   const Diff d = diff(config_of(""), config_of("scheduling: {start_retry_pause: 5s}"));
   EXPECT_EQ(d.restart, Lines{"scheduling.start_retry_pause 10s -> 5s (after a restart)"});

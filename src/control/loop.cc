@@ -135,10 +135,23 @@ void Loop::expect(const model::Placed& placed) const {
 void Loop::take_batch() {
   if (!pending_.empty() || !asked_.empty()) return;  // refused before: exactly that again
   pending_ = ports_.inbox.take(options_.batch_most);
-  for (model::Event& event : pending_) event.at = now_;
+  for (model::Event& event : pending_) {
+    event.at = now_;
+    explain_end(event);
+  }
   forget_some();
   if (ports_.requests == nullptr) return;
   for (Request& request : ports_.requests->take(options_.batch_most)) ask(std::move(request));
+}
+
+/// A start that the outbox gave up failed: it waits a while as others do, and says why.
+void Loop::explain_end(model::Event& event) const {
+  const auto* gone = std::get_if<model::Gone>(&event.body);
+  if (gone == nullptr || !outbox_.has_given_up({gone->job, gone->attempt})) return;
+  event.body = model::StartFailed{
+      gone->job, gone->attempt, now_ + policy_.start_retry_pause,
+      fmt::format("it did not start within {} of its placement, and its cluster did not say why",
+                  to_text(outbox_.ready_limit()))};
 }
 
 void Loop::forget_some() {

@@ -102,6 +102,7 @@ class Loop {
   void set_cluster(const std::string& name, ports::Cluster* cluster);
   void remove_cluster(const std::string& name) { ports_.clusters.erase(name); }
   void set_policy(sched::Policy policy);
+  void set_ready_limit(Duration limit) { outbox_.set_ready_limit(limit); }
   /// From now on nothing is decided and nothing dispatched: the world is not to be trusted.
   void halt() { is_halted_ = true; }
   bool is_halted() const { return is_halted_; }
@@ -122,6 +123,7 @@ class Loop {
   };
   void expect(const model::Placed& placed) const;
   void take_batch();
+  void explain_end(model::Event& event) const;
   void forget_some();
   void ask(Request request);
   Result<std::uint64_t> commit_batch();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -226,6 +227,31 @@ TEST_F(LoopTest, WhatEndedWhileNobodyListenedIsFoundByTheRelist) {
   for (int i = 4; i < 8; ++i) loop->step(Time{i * 100});
   EXPECT_EQ(state("a"), model::JobState::Running);
   EXPECT_EQ(cluster.creations({"a", 2}), 1);
+}
+
+TEST_F(LoopTest, AStartThatIsGivenUpWaitsAWhileAndSaysWhy) {
+  cluster.mute_creates(true);
+  start();
+  submit("a");
+  loop->step(Time{100});
+  loop->set_ready_limit(minutes(20));
+  loop->step(Time{0} + minutes(15));
+  EXPECT_EQ(cluster.actions().back().verb, ports::Verb::Create);
+  const Time given_up = Time{0} + minutes(21);
+  loop->step(given_up);
+  ASSERT_EQ(cluster.actions().back().verb, ports::Verb::Delete);
+  const StepReport report = loop->step(given_up + Duration{1});
+  const auto failed =
+      std::find_if(report.events.begin(), report.events.end(), [](const model::Event& event) {
+        return std::holds_alternative<model::StartFailed>(event.body);
+      });
+  ASSERT_NE(failed, report.events.end());
+  const auto& body = std::get<model::StartFailed>(failed->body);
+  EXPECT_EQ(body.not_before, given_up + Duration{1} + policy.start_retry_pause);
+  EXPECT_EQ(body.reason,
+            "it did not start within 20m of its placement, and its cluster did not say why");
+  EXPECT_EQ(state("a"), model::JobState::Waiting);
+  EXPECT_EQ(loop->world().hash(), replayed());
 }
 
 TEST_F(LoopTest, AClusterThatSaidWhyItRemovesAnAttemptIsRemindedOfItAfterARestart) {

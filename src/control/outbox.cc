@@ -21,6 +21,20 @@ Duration Retry::pause(int tries) const {
   return std::min(pause, most);
 }
 
+void Outbox::set_ready_limit(Duration limit) {
+  const Duration more = limit - ready_limit_;
+  ready_limit_ = limit;
+  if (more.ms == 0) return;
+  for (auto& [attempt, entry] : entries_) {
+    if (entry.verb == Verb::Create) entry.ready_by = entry.ready_by + more;
+  }
+}
+
+bool Outbox::has_given_up(const Attempt& attempt) const {
+  const auto it = entries_.find(attempt);
+  return it != entries_.end() && it->second.verb == Verb::Delete && !it->second.ready_by.is_never();
+}
+
 void Outbox::rebuild(const sched::World& world, Time now) {
   entries_.clear();
   due_.clear();
@@ -65,8 +79,9 @@ void Outbox::want(const Attempt& attempt, Entry entry) {
     entries_.emplace(attempt, std::move(entry));
     return;
   }
-  // The time to be ready by tells the wishes apart: a delete has none.
-  if (it->second.ready_by == entry.ready_by) return;
+  // The time to be ready by tells the wishes apart: a delete has none. Of a create it stays as it
+  // is: one that was given up is not made again because there is more time by now.
+  if (it->second.ready_by.is_never() == entry.ready_by.is_never()) return;
   it->second.ready_by = entry.ready_by;
   it->second.verb = entry.verb;
   it->second.tries = 0;

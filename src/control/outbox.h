@@ -37,6 +37,12 @@ class Outbox {
   /// queues again when it is gone.
   Outbox(Retry retry, Duration ready_limit) : retry_(retry), ready_limit_(ready_limit) {}
 
+  /// Clusters came, or are described otherwise: holds from now on, also for creates under way that
+  /// are not given up.
+  void set_ready_limit(Duration limit);
+  Duration ready_limit() const { return ready_limit_; }
+  /// It was not ready in time, and is being removed.
+  bool has_given_up(const ports::Attempt& attempt) const;
   /// Everything anew from the world, due at once.
   void rebuild(const sched::World& world, Time now);
   /// An event about this job was applied.

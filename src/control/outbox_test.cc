@@ -133,6 +133,31 @@ TEST_F(OutboxTest, AGangThatIsNotReadyInTimeIsRemoved) {
   EXPECT_EQ(outbox.size(), 0u);
 }
 
+TEST_F(OutboxTest, TheLimitFollowsTheClustersThatAreThere) {
+  submit("a");
+  place("a");
+  due(Time{0});
+  outbox.set_ready_limit(minutes(30));
+  EXPECT_EQ(due(Time{0} + minutes(29)), "+a/1 ");
+  EXPECT_EQ(due(Time{0} + minutes(30)), "-a/1 ");
+  submit("b");
+  place("b");
+  outbox.set_ready_limit(minutes(5));
+  EXPECT_EQ(due(Time{0} + minutes(30)), "-b/1 ");
+}
+
+TEST_F(OutboxTest, WhatWasGivenUpIsNotMadeAgainWhenThereIsMoreTime) {
+  submit("a");
+  place("a");
+  due(Time{0});
+  EXPECT_FALSE(outbox.has_given_up({"a", 1}));
+  EXPECT_EQ(due(Time{0} + minutes(10)), "-a/1 ");
+  EXPECT_TRUE(outbox.has_given_up({"a", 1}));
+  outbox.set_ready_limit(minutes(30));
+  outbox.look_at(world, world.find_job("a"), Time{0} + minutes(10));
+  EXPECT_EQ(due(Time{0} + minutes(11)), "-a/1 ");
+}
+
 TEST_F(OutboxTest, NothingGoesToAnUnreachableClusterAndOrphansGoWhenItIsBack) {
   submit("a", model::OnClusterLoss::Rerun);
   place("a");

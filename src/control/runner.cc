@@ -66,11 +66,11 @@ void Runner::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Runner::reload(sched::Policy policy, std::map<std::string, ports::Cluster*> clusters,
-                    std::function<void()> then) {
+void Runner::reload(sched::Policy policy, Duration ready_limit,
+                    std::map<std::string, ports::Cluster*> clusters, std::function<void()> then) {
   {
     const std::lock_guard lock(reload_mutex_);
-    reloads_.push_back({std::move(policy), std::move(clusters), std::move(then)});
+    reloads_.push_back({std::move(policy), ready_limit, std::move(clusters), std::move(then)});
   }
   wake_.up();
 }
@@ -92,6 +92,8 @@ void Runner::take_reload() {
     policy_ = std::move(reload.policy);
     clusters_ = std::move(reload.clusters);
     loop_->set_policy(policy_);
+    options_.loop.ready_limit = reload.ready_limit;  // also of a loop that is made anew
+    loop_->set_ready_limit(reload.ready_limit);
     reload.then();
   }
 }

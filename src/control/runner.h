@@ -92,8 +92,8 @@ class Runner {
   void stop();
   /// From the loop's next turn on. Clusters that are left out must live until `then` is called, on
   /// the loop's thread.
-  void reload(sched::Policy policy, std::map<std::string, ports::Cluster*> clusters,
-              std::function<void()> then);
+  void reload(sched::Policy policy, Duration ready_limit,
+              std::map<std::string, ports::Cluster*> clusters, std::function<void()> then);
 
  private:
   class WakingInbox : public ports::MemoryInbox {
@@ -147,6 +147,7 @@ class Runner {
   bool is_outdated_ = false;  // the journal knows more than the world
   struct Reload {
     sched::Policy policy;
+    Duration ready_limit;
     std::map<std::string, ports::Cluster*> clusters;
     std::function<void()> then;
   };

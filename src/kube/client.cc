@@ -116,6 +116,14 @@ class Client::Core {
   ~Core() { credentials_.stop(); }
 
   const Access& access() const { return access_; }
+  Status renew(const Access& access) {
+    const ClusterEntry& now = access.cluster;
+    if (now.server != access_.cluster.server || now.proxy_url != access_.cluster.proxy_url)
+      return Error{Fault::Conflict,
+                   fmt::format("it is reached at another address, {}", now.server)};
+    credentials_.renew(access);
+    return Ok{};
+  }
   net::HttpClient& http() { return *http_; }
 
   /// Takes its turn: only so many requests are under way.
@@ -461,6 +469,8 @@ Client::Client(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Client::~Client() = default;
 
 const Access& Client::access() const { return core_->access(); }
+
+Status Client::renew(const Access& access) { return core_->renew(access); }
 
 Client::Call Client::send_later(ApiRequest request, Done done) {
   const auto state = std::make_shared<State>();

@@ -75,7 +75,11 @@ class Client {
                                               ClientOptions options = ClientOptions());
   ~Client();
 
+  /// As it was made with.
   const Access& access() const;
+  /// Other credentials and authorities, from the next request on; streams go on as they are until
+  /// they end. Conflict if it is reached elsewhere, or over another proxy, than it was.
+  Status renew(const Access& access);
 
   /// Waits for the answer.
   Reply<Json> send(ApiRequest request);

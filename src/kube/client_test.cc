@@ -140,6 +140,24 @@ TEST(Client, ARefusedTokenIsRenewedOnceAndTheRequestRepeated) {
   EXPECT_EQ(server.asked().size(), 4U);
 }
 
+TEST(Client, OtherCredentialsAreUsedFromTheNextRequestOn) {
+  ScriptedServer server;
+  server.then(200, "{}").then(200, "{}");
+  Access access = server.access();
+  access.user.token = "old";
+  const auto client = make_client(access);
+  EXPECT_TRUE(client->send(get_pod()).ok());
+  access.user.token = "new";
+  EXPECT_TRUE(client->renew(access).ok());
+  EXPECT_TRUE(client->send(get_pod()).ok());
+  EXPECT_EQ(server.request(0).headers.get("Authorization"), "Bearer old");
+  EXPECT_EQ(server.request(1).headers.get("Authorization"), "Bearer new");
+  access.cluster.server += "/elsewhere";
+  const Status refused = client->renew(access);
+  ASSERT_FALSE(refused.ok()) << "what is there may be another cluster";
+  EXPECT_EQ(refused.error().fault, Fault::Conflict);
+}
+
 TEST(Client, AnAnswerCutOffInTheMiddleIsAnErrorNotAShortObject) {
   net::testing::Listener listener;
   Access access;

@@ -38,17 +38,19 @@ Status refresh(const PemSource& source, std::string_view field, std::string& kep
   return Ok{};  // a file that is being replaced: the old text serves until the next look
 }
 
+/// A secret that is written down is preferred to a plugin, as kubectl does.
+bool asks_plugin(const UserEntry& user) {
+  return user.exec && user.token.empty() && user.token_file.empty() && user.username.empty() &&
+         user.cert.empty();
+}
+
 }  // namespace
 
 class Credentials::Core {
  public:
   Core(const Access& access, CredentialOptions options)
-      : access_(access), options_(std::move(options)) {
+      : options_(std::move(options)), access_(access), uses_plugin_(asks_plugin(access.user)) {
     if (!options_.now) options_.now = wall_clock;
-    const UserEntry& user = access_.user;
-    // A secret that is written down is preferred to a plugin, as kubectl does.
-    uses_plugin_ = user.exec && user.token.empty() && user.token_file.empty() &&
-                   user.username.empty() && user.cert.empty();
     options_.exec.is_stopped = [this] { return is_stopping_.load(); };
   }
 
@@ -57,6 +59,18 @@ class Credentials::Core {
     Result<Credential> answer = look(done);
     lock.unlock();
     if (answer || answer.error().message != waits) done(std::move(answer));
+  }
+
+  void renew(const Access& access) {
+    const std::lock_guard lock(mutex_);
+    access_ = access;
+    uses_plugin_ = asks_plugin(access.user);
+    ++renewals_;
+    ++generation_;  // who was refused with the old one asks again
+    for (std::string* text : {&ca_, &cert_, &key_, &token_}) text->clear();
+    files_read_at_.reset();
+    plugin_.reset();
+    failure_.reset();
   }
 
   bool reject(std::uint64_t generation) {
@@ -93,10 +107,7 @@ class Credentials::Core {
   Result<Credential> look(const Done& done) {
     if (is_stopping_) return Error{Fault::Unavailable, "cancelled"};
     const Time now = options_.now();
-    if (!files_read_at_ || now - *files_read_at_ >= options_.file_age_max) {
-      if (auto read = read_files(); !read) return read.error();
-      files_read_at_ = now;
-    }
+    if (auto read = read_files_in_time(now); !read) return read.error();
     if (uses_plugin_ && !is_fresh(now)) {
       if (failure_ && now - failed_at_ < options_.failure_pause) return *failure_;
       waiting_.push_back(done);
@@ -125,14 +136,19 @@ class Credentials::Core {
   void serve_waiting() {
     std::unique_lock lock(mutex_);
     while (!waiting_.empty() && !is_stopping_) {
-      if (!is_fresh(options_.now())) {
+      if (uses_plugin_ && !is_fresh(options_.now())) {
+        const Access access = access_;
+        const std::uint64_t renewals = renewals_;
         lock.unlock();
-        auto result = run_exec_plugin(access_.user, access_.cluster, options_.exec);
+        auto result = run_exec_plugin(access.user, access.cluster, options_.exec);
         lock.lock();
+        if (renewals != renewals_) continue;  // that was another access
         keep(std::move(result));
       }
-      const Result<Credential> answer =
-          failure_ ? Result<Credential>(*failure_) : Result<Credential>(current());
+      const Status read = read_files_in_time(options_.now());
+      const Result<Credential> answer = !read      ? Result<Credential>(read.error())
+                                        : failure_ ? Result<Credential>(*failure_)
+                                                   : Result<Credential>(current());
       std::vector<Done> waiting;
       waiting.swap(waiting_);
       lock.unlock();
@@ -151,6 +167,13 @@ class Credentials::Core {
       failure_ = result.error();
       failed_at_ = options_.now();
     }
+  }
+
+  Status read_files_in_time(Time now) {
+    if (files_read_at_ && now - *files_read_at_ < options_.file_age_max) return Ok{};
+    if (Status read = read_files(); !read) return read;
+    files_read_at_ = now;
+    return Ok{};
   }
 
   Status read_files() {
@@ -191,7 +214,8 @@ class Credentials::Core {
       authorization = "Basic " + net::base64_encode(user.username + ":" + user.password);
     }
     const bool same_tls = tls_ && tls_->ca_pem == tls.ca_pem && tls_->cert_pem == tls.cert_pem &&
-                          tls_->key_pem == tls.key_pem;
+                          tls_->key_pem == tls.key_pem && tls_->server_name == tls.server_name &&
+                          tls_->verify == tls.verify;
     if (!same_tls || authorization != authorization_) ++generation_;
     if (!same_tls) tls_ = std::make_shared<const net::TlsClientOptions>(std::move(tls));
     authorization_ = authorization;
@@ -214,12 +238,13 @@ class Credentials::Core {
     }
   }
 
-  const Access access_;
   CredentialOptions options_;
-  bool uses_plugin_ = false;
   std::atomic<bool> is_stopping_ = false;
 
   std::mutex mutex_;  // guards all that follows
+  Access access_;
+  bool uses_plugin_ = false;
+  std::uint64_t renewals_ = 0;
   std::string ca_;
   std::string cert_;
   std::string key_;
@@ -241,6 +266,7 @@ Credentials::Credentials(const Access& access, CredentialOptions options)
     : core_(std::make_unique<Core>(access, std::move(options))) {}
 Credentials::~Credentials() { stop(); }
 void Credentials::get(const Done& done) { core_->get(done); }
+void Credentials::renew(const Access& access) { core_->renew(access); }
 bool Credentials::reject(std::uint64_t generation) { return core_->reject(generation); }
 void Credentials::stop() { core_->stop(); }
 

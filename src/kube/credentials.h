@@ -41,6 +41,8 @@ class Credentials {
 
   using Done = std::function<void(Result<Credential>)>;
   void get(const Done& done);
+  /// Another access to the same server: whoever asks from now on is answered by it.
+  void renew(const Access& access);
   /// The server answered 401 to this one. True when asking again may give another.
   bool reject(std::uint64_t generation);
   /// Ends a running plugin; whoever waits or asks from now on gets "cancelled". Waits for the end.

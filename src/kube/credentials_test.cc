@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <thread>
 
 #include "kube/testing/folder.h"
 #include "kube/timestamp.h"
@@ -93,6 +95,45 @@ TEST(Credentials, ATokenFileIsReadAgainAfterAWhileAndAtOnceAfterA401) {
   folder.write("token", "three");
   EXPECT_TRUE(fixture.credentials->reject(fixture.get()->generation));
   EXPECT_EQ(fixture.said(), "Bearer three");
+}
+
+TEST(Credentials, AnotherAccessAnswersFromThenOn) {
+  Access old;
+  old.user.token = "old";
+  old.cluster.ca.data = "CA";
+  Fixture fixture(old);
+  const auto first = fixture.get();
+  Access other = old;
+  other.user.token = "new";
+  fixture.credentials->renew(other);
+  EXPECT_TRUE(fixture.credentials->reject(first->generation)) << "asking again gives another";
+  const auto second = fixture.get();
+  EXPECT_EQ(second->headers.get("Authorization"), "Bearer new");
+  EXPECT_EQ(second->tls, first->tls) << "connections are kept";
+  EXPECT_NE(second->generation, first->generation);
+  other.cluster.verify = false;
+  fixture.credentials->renew(other);
+  EXPECT_FALSE(fixture.get()->tls->verify);
+}
+
+TEST(Credentials, WhoWaitsForThePluginOfAnAccessIsAnsweredByTheNextOne) {
+  const Folder folder;
+  // It begins, and ends when it is told to.
+  Fixture fixture(with_plugin(folder.script("old", "touch " + folder.path("begun") +
+                                                       "\nwhile [ ! -e " + folder.path("end") +
+                                                       " ]; do sleep 0.01; done\nexit 1\n")));
+  Mailbox<Result<Credential>> box;
+  fixture.credentials->get([&](Result<Credential> credential) { box.put(std::move(credential)); });
+  while (!std::filesystem::exists(folder.path("begun"))) std::this_thread::yield();
+  fixture.credentials->renew(with_plugin(counting_plugin(folder)));
+  folder.write("end", "");
+  const auto credential = box.take();
+  ASSERT_TRUE(credential.ok()) << credential.error().message;
+  EXPECT_EQ(credential->headers.get("Authorization"), "Bearer token-1");
+  Access written;
+  written.user.token = "written";
+  fixture.credentials->renew(written);
+  EXPECT_EQ(fixture.said(), "Bearer written");
 }
 
 TEST(Credentials, ACertificateFileIsReadAgainAtOnceAfterA401) {

@@ -102,6 +102,29 @@ json::object user_object(const UserEntry& user) {
   return made;
 }
 
+/// What loaders, shells, interpreters and libraries read before a program does what it is for, and
+/// where programs look for other programs.
+bool changes_code(std::string_view name) {
+  constexpr std::array<std::string_view, 15> prefixes = {
+      "LD_",  "DYLD_", "MALLOC_", "BASH",    "PYTHON",          "PERL", "RUBY", "NODE_",
+      "JAVA", "_JAVA", "JDK_",    "OPENSSL", "CLOUDSDK_PYTHON", "LUA_", "GIT_"};
+  constexpr std::array<std::string_view, 19> names = {
+      "PATH",     "ENV",       "IFS",      "CDPATH",     "HOME",          "SHELL",   "SHELLOPTS",
+      "PS4",      "ZDOTDIR",   "EDITOR",   "VISUAL",     "PAGER",         "BROWSER", "AWS_PAGER",
+      "GEM_HOME", "CLASSPATH", "GEM_PATH", "GCONV_PATH", "GLIBC_TUNABLES"};
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// "LD_PRELOAD=x" as a name would set LD_PRELOAD.
+bool is_plain_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_letter);
+}
+
 }  // namespace
 
 Result<SelfContained> copy_files(Access access) {
@@ -159,10 +182,19 @@ Status check_without_files(const Access& access) {
 Status check_plugin(const Access& access, std::span<const std::string> allowed) {
   if (!access.user.exec) return Ok{};
   const std::string& command = access.user.exec->command;
-  if (std::find(allowed.begin(), allowed.end(), command) != allowed.end()) return Ok{};
-  return invalid(fmt::format(
-      "{}: it runs {}, which is not among the exec_plugins that the configuration allows",
-      place("users", access.user.name, "exec.command"), command));
+  if (std::find(allowed.begin(), allowed.end(), command) == allowed.end()) {
+    return invalid(fmt::format(
+        "{}: it runs {}, which is not among the exec_plugins that the configuration allows",
+        place("users", access.user.name, "exec.command"), command));
+  }
+  for (const auto& [name, value] : access.user.exec->env) {
+    if (is_plain_name(name) && !changes_code(name)) continue;
+    return invalid(
+        fmt::format("{}: {} may change which code {} runs; take it out of the kubeconfig, and set "
+                    "it for the server itself if it is needed",
+                    place("users", access.user.name, "exec.env"), name, command));
+  }
+  return Ok{};
 }
 
 }  // namespace muster::kube

@@ -29,7 +29,8 @@ std::string kubeconfig_of(const Access& access);
 /// Invalid, naming the field, when it refers to files.
 Status check_without_files(const Access& access);
 /// Invalid when it runs a program that is not among those allowed: by the name it is called by, or
-/// by its path if that is how it is called.
+/// by its path if that is how it is called; or when it gives that program an environment that makes
+/// it run other code.
 Status check_plugin(const Access& access, std::span<const std::string> allowed);
 
 }  // namespace muster::kube

@@ -9,6 +9,7 @@
 namespace muster::kube {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::Folder;
 using ::testing::HasSubstr;
@@ -103,6 +104,25 @@ TEST(SelfContained, OnlyProgramsThatAreAllowedMayRun) {
   EXPECT_THAT(refused.error().message, HasSubstr("/k/aws"));
   EXPECT_TRUE(check_plugin(access, by_path).ok());
   EXPECT_TRUE(check_plugin(access_from(with("{server: 'https://h'}", "{token: t}"), "f"), {}).ok());
+}
+
+TEST(SelfContained, AnEnvironmentThatChangesWhichCodeRunsIsRefused) {
+  const std::vector<std::string> allowed = {"aws"};
+  Access access;
+  access.user.name = "me";
+  const auto refusal = [&](const std::string& name) {
+    access.user.exec = ExecPlugin{.command = "aws", .env = {{"AWS_PROFILE", "p"}, {name, "x"}}};
+    const Status checked = check_plugin(access, allowed);
+    return checked ? std::string("fine") : checked.error().message;
+  };
+  for (const char* name : {"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PYTHONPATH",
+                           "PERL5LIB", "NODE_OPTIONS", "RUBYOPT", "OPENSSL_CONF", "CLOUDSDK_PYTHON",
+                           "", "LD_PRELOAD=/x", "BASH_FUNC_aws%%"}) {
+    EXPECT_THAT(refusal(name), AllOf(HasSubstr("users[me].exec.env: "), HasSubstr(name),
+                                     HasSubstr("take it out of the kubeconfig")));
+  }
+  for (const char* name : {"AWS_REGION", "HTTPS_PROXY", "no_proxy", "ENVIRONMENT", "MY_PATH"})
+    EXPECT_EQ(refusal(name), "fine") << name;
 }
 
 TEST(SelfContained, AFileThatIsNotThereIsNamedWithItsField) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -54,12 +55,12 @@ struct Pipe {
   }
 };
 
+/// By the PATH of this process, as kubectl does: by that of the command, whoever names the
+/// command's environment would choose the program.
 std::string find_program(const Command& command) {
   if (command.program.find('/') != std::string::npos) return command.program;
-  std::string_view path = "/usr/local/bin:/usr/bin:/bin";
-  for (const auto& [name, value] : command.env) {
-    if (name == "PATH") path = value;
-  }
+  const char* own = std::getenv("PATH");
+  const std::string_view path = own == nullptr ? "/usr/local/bin:/usr/bin:/bin" : own;
   for (const std::string_view folder : split(path, ':')) {
     if (folder.empty()) continue;
     std::string candidate = fmt::format("{}/{}", folder, command.program);

@@ -15,7 +15,7 @@
 namespace muster::kube {
 
 struct Command {
-  std::string program = {};  // with a slash: a path; without: looked up in PATH of `env`
+  std::string program = {};  // with a slash: a path; without: looked up in PATH of this process
   std::vector<std::string> args = {};
   std::vector<std::pair<std::string, std::string>> env = {};
   Duration time_limit = seconds(60);

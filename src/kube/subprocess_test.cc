@@ -33,6 +33,16 @@ TEST(Subprocess, ItHasNoInputAndExactlyTheEnvironmentGiven) {
   EXPECT_EQ(done->out, "a b:\n");
 }
 
+TEST(Subprocess, ThePathOfTheCommandDoesNotChooseTheProgram) {
+  const Folder folder;
+  folder.script("sh", "echo another");
+  Command command = shell("echo \"$PATH\"");
+  command.env = {{"PATH", folder.path("")}};
+  const auto done = run_command(command);
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(done->out, folder.path("") + "\n");
+}
+
 TEST(Subprocess, AMissingProgramIsNotFound) {
   const auto in_path = run_command({.program = "muster-no-such-program"});
   ASSERT_FALSE(in_path.ok());

@@ -490,6 +490,33 @@ class Sources(WithClusters):
         self.muster("cancel", job)
         self.wait("it has left", lambda: self.cluster("found") is None)
 
+    def test_another_description_of_a_found_cluster_holds_for_new_jobs(self):
+        directory = self.folder / "clusters"
+        directory.mkdir()
+        grant(BINARY, WEST, self.namespace, "--user", "nobody")
+        (directory / "west.yaml").write_text(self.kubeconfig(WEST, "found", token=SECRET))
+        self.begin(self.source(f"directory: {directory}"))
+        self.wait_ready("found")
+        old = self.run_job("found", "sleep")
+        self.wait_running(old)
+        other = "example.com/tool:2"
+        self.server.write_config(
+            self.source(f"directory: {directory}").replace(IMAGE, other))
+        self.assertNotIn("restart", self.muster("config", "reload"))
+        self.wait("it is taken over", lambda: "describes it otherwise" in self.server.log())
+        self.wait_ready("found")
+        new = self.run_job("found", "sleep")
+        self.wait_running(new)
+        self.assertEqual(self.images_of(WEST, new), {other})
+        self.assertEqual(self.images_of(WEST, old), {IMAGE})
+        self.assertEqual(self.server.job(old)["attempt"], 1, "it went on")
+
+    def images_of(self, cluster, job):
+        _, found = cluster.get(f"/api/v1/namespaces/{self.namespace}/pods")
+        return {container["image"] for pod in found["items"]
+                if pod["metadata"].get("annotations", {}).get("muster.dev/job-id") == job
+                for container in pod["spec"]["containers"]}
+
     def hub(self):
         return (f"clusters:\n- {{name: hub, type: kubernetes, namespace: {self.namespace}, "
                 f"kubeconfig: {EAST.file('admin.kubeconfig')}, image: '{IMAGE}'}}\n")

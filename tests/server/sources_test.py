@@ -4,12 +4,15 @@
 Usage: sources_test.py MUSTER [unittest arguments]
 
 Nobody answers at the addresses in the kubeconfigs: that a cluster is there, and leaves, does not
-need it. tests/e2e/join_test.py has sources that are Kubernetes clusters.
+need it. tests/e2e/join_test.py has sources that are Kubernetes clusters. And clusters that hang:
+they keep nobody else waiting.
 """
 import json
 import os
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -89,6 +92,60 @@ class Folders(unittest.TestCase):
         self.server.kill()
         self.server.start()
         self.assertEqual(self.names(), ["a"], "also after a restart")
+
+
+class SickCluster(unittest.TestCase):
+    def test_joins_that_hang_keep_no_other_question_waiting(self):
+        sick = socket.create_server(("127.0.0.1", 0))  # takes connections and never says a word
+        self.addCleanup(sick.close)
+        sick.settimeout(30)
+        access = json.loads(kubeconfig("sick", current="sick"))
+        access["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{sick.getsockname()[1]}"
+        server = Server(BINARY, "clusters: [{name: sim, type: simulated, nodes: [{count: 1}]}]\n")
+        self.addCleanup(server.close)
+        server.start()
+        job = server.submit(["true"])
+        body = {"name": "sick", "type": "kubernetes", "kubeconfig_inline": json.dumps(access)}
+        askers = [threading.Thread(target=lambda: server.api("POST", "/clusters/check", body))
+                  for _ in range(8)]
+        for asker in askers:
+            asker.start()
+        held = [sick.accept()[0] for _ in range(4)]
+        status, _, _ = server.request("GET", f"/api/muster/v1/jobs/{job}", timeout=5)
+        self.assertEqual(status, 200)
+        for connection in held:
+            connection.close()
+        sick.close()
+        for asker in askers:
+            asker.join()
+
+
+class SickHub(unittest.TestCase):
+    def test_a_hub_that_hangs_keeps_nobody_else_from_joining(self):
+        hub = socket.create_server(("127.0.0.1", 0))  # takes connections and never says a word
+        self.addCleanup(hub.close)
+        scratch = tempfile.TemporaryDirectory(prefix="muster-sources-")
+        self.addCleanup(scratch.cleanup)
+        folder = Path(scratch.name, "found")
+        folder.mkdir()
+        access = json.loads(kubeconfig("hub", current="hub"))
+        access["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{hub.getsockname()[1]}"
+        file = Path(scratch.name, "hub.json")
+        file.write_text(json.dumps(access))
+        server = Server(BINARY, f"cluster_sources: [{{directory: {folder}, namespace: n}}]\n"
+                        f"clusters:\n- {{name: hub, type: kubernetes, kubeconfig: {file}}}\n" +
+                        "".join(f"- {{name: far-{i}, type: kubernetes, kubeconfig_secret: "
+                                f"{{cluster: hub, namespace: n, name: far-{i}}}}}\n"
+                                for i in range(20)))
+        self.addCleanup(server.close)
+        server.start()
+        (folder / "near").write_text(kubeconfig("near"))
+
+        def names():
+            return [one["name"] for one in server.api("GET", "/clusters")[1]["clusters"]]
+        server.wait("what the folder has joins", lambda: "near" in names(), 20)
+        (folder / "near").unlink()
+        server.wait("and leaves", lambda: "near" not in names(), 20)
 
 
 if __name__ == "__main__":

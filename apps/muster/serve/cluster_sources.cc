@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -191,13 +192,15 @@ const ClusterSources::Sight& ClusterSources::look_at_hub_if_due(const config::Co
                                                                 const Accesses& accesses,
                                                                 Time now) {
   Remembered& kept = remembered_[title_of(source)];
-  if (now < kept.again) return kept.seen;
+  if (now < kept.turn.again) return kept.seen;
   kept.seen = look_at_hub(config, source, accesses);
-  kept.pause = kept.seen.is_read
-                   ? hub_pause
-                   : std::clamp(Duration{kept.pause.ms * 2}, hub_pause, hub_pause_max);
-  kept.again = now + kept.pause;
+  kept.turn.next(now, kept.seen.is_read);
   return kept.seen;
+}
+
+void ClusterSources::Turn::next(Time now, bool has_answered) {
+  pause = has_answered ? hub_pause : std::clamp(Duration{pause.ms * 2}, hub_pause, hub_pause_max);
+  again = now + pause;
 }
 
 ClusterSources::Sight ClusterSources::look_at_hub(const config::Config& config,
@@ -261,30 +264,52 @@ Result<ClusterSources::Look> ClusterSources::profiles_of(const config::HubProfil
 
 void ClusterSources::read_secrets(const config::Config& config, const Accesses& accesses,
                                   Time now) {
-  if (now < secrets_again_) return;
-  secrets_again_ = now + hub_pause;
-  std::map<std::string, Result<std::string>> read;
+  std::map<std::string, std::vector<const config::SecretRef*>> wanted;  // by hub
   for (const config::Cluster& cluster : config.clusters) {
-    if (!cluster.kubeconfig_secret) continue;
-    const config::SecretRef& ref = *cluster.kubeconfig_secret;
-    const auto client = client_of(ref.cluster, accesses);
-    if (!client) {
-      read.insert_or_assign(key_of(ref), client.error());
+    if (cluster.kubeconfig_secret)
+      wanted[cluster.kubeconfig_secret->cluster].push_back(&*cluster.kubeconfig_secret);
+  }
+  for (const auto& [hub, refs] : wanted) {
+    Turn& turn = turns_[hub];
+    if (now < turn.again) continue;
+    bool has_answered = true;
+    Texts read = secrets_from(hub, refs, accesses, has_answered);
+    turn.next(now, has_answered);
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, text] : read) {
+      const auto known = secrets_.find(key);
+      // A hub that cannot be asked takes nobody's credentials away.
+      const bool keeps = !text && text.error().fault == Fault::Unavailable &&
+                         known != secrets_.end() && known->second.ok();
+      if (!keeps) secrets_.insert_or_assign(key, std::move(text));
+    }
+  }
+}
+
+/// A hub that does not answer is not asked for the others: all other clusters wait meanwhile.
+ClusterSources::Texts ClusterSources::secrets_from(
+    const std::string& hub, const std::vector<const config::SecretRef*>& wanted,
+    const Accesses& accesses, bool& has_answered) {
+  Texts read;
+  const auto client = client_of(hub, accesses);
+  std::optional<Error> silence;
+  if (!client) silence = client.error();
+  for (const config::SecretRef* ref : wanted) {
+    if (silence) {
+      read.insert_or_assign(key_of(*ref), *silence);
       continue;
     }
     const auto secret = (*client)->send(
-        kube::get_request(kube::resources::secrets(), ref.kube_namespace, ref.name));
-    read.insert_or_assign(key_of(ref), secret ? data_of(*secret, ref.key)
-                                              : Result<std::string>(secret.error().to_error()));
+        kube::get_request(kube::resources::secrets(), ref->kube_namespace, ref->name));
+    Result<std::string> text =
+        secret ? data_of(*secret, ref->key) : Result<std::string>(secret.error().to_error());
+    if (!text && text.error().fault == Fault::Unavailable) {
+      silence = text.error();
+      has_answered = false;
+    }
+    read.insert_or_assign(key_of(*ref), std::move(text));
   }
-  const std::lock_guard lock(mutex_);
-  for (auto& [key, text] : read) {
-    const auto known = secrets_.find(key);
-    // A hub that cannot be asked takes nobody's credentials away.
-    const bool keeps = !text && text.error().fault == Fault::Unavailable &&
-                       known != secrets_.end() && known->second.ok();
-    if (!keeps) secrets_.insert_or_assign(key, std::move(text));
-  }
+  return read;
 }
 
 Result<std::string> ClusterSources::secret(const config::SecretRef& ref) const {
@@ -310,6 +335,7 @@ Result<kube::Client*> ClusterSources::client_of(const std::string& cluster,
     options.timeout = hub_timeout;
     options.attempts_max = 1;
     options.read_attempts_max = 1;
+    options.credentials.exec.time = hub_timeout;  // of a plugin that hangs
     auto client = kube::Client::make(*access->second, options);
     if (!client) return client.error();
     hub = {way, std::move(*client)};

@@ -52,10 +52,15 @@ class ClusterSources {
     std::set<std::string> unread;  // places that may have more than was found there
     bool is_read = true;           // it is known which places there are
   };
-  struct Remembered {
-    Sight seen;
+  /// When a hub is asked again.
+  struct Turn {
     Time again;         // not before
     Duration pause{0};  // grows while it fails
+    void next(Time now, bool has_answered);
+  };
+  struct Remembered {
+    Sight seen;
+    Turn turn;
   };
   /// Of a kubeconfig: the contexts that can be used, and what the others lack.
   struct Contexts {
@@ -78,6 +83,9 @@ class ClusterSources {
   Result<Look> secrets_of(const config::HubSecrets& from, const Accesses& accesses);
   Result<Look> profiles_of(const config::HubProfiles& from, const Accesses& accesses);
   void read_secrets(const config::Config& config, const Accesses& accesses, Time now);
+  using Texts = std::map<std::string, Result<std::string>>;  // by key_of the reference
+  Texts secrets_from(const std::string& hub, const std::vector<const config::SecretRef*>& wanted,
+                     const Accesses& accesses, bool& has_answered);
   Result<kube::Client*> client_of(const std::string& cluster, const Accesses& accesses);
 
   struct Parsed {
@@ -88,9 +96,9 @@ class ClusterSources {
   std::map<std::string, Hub> hubs_;
   std::map<std::string, Remembered> remembered_;  // by what the source says
   std::map<std::string, Place> places_;           // where each cluster was seen last, by name
-  Time secrets_again_;
+  std::map<std::string, Turn> turns_;             // by hub: of Secrets that clusters name
   mutable std::mutex mutex_;
-  std::map<std::string, Result<std::string>> secrets_;  // guarded by mutex_
+  Texts secrets_;  // guarded by mutex_
 };
 
 }  // namespace muster::app

@@ -57,6 +57,19 @@ Duration run_time_of(const config::Cluster& cluster) {
   return cluster.run_time.value_or(minutes(1));
 }
 
+/// Of two descriptions of a Kubernetes cluster: what is taken over by opening it again.
+bool makes_pods_alike(const config::Cluster& a, const config::Cluster& b) {
+  return a.image == b.image && a.node_binding == b.node_binding &&
+         a.ready_within == b.ready_within && a.pod == b.pod;
+}
+
+/// Of one that was open before: its jobs are in its namespaces, so those stay until a restart.
+config::Cluster in_namespaces_of(const config::Cluster& before, config::Cluster cluster) {
+  cluster.kube_namespace = before.kube_namespace;
+  cluster.namespaces = before.namespaces;
+  return cluster;
+}
+
 Error about(const config::Cluster& cluster, const Error& error) {
   return {error.fault, fmt::format("cluster {}: {}", cluster.name, error.message)};
 }
@@ -90,12 +103,16 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
   for (const config::Cluster& cluster : config.clusters) {
     const std::string way = reached_by(cluster, accesses);
     const auto known = clusters_.find(cluster.name);
-    if (known != clusters_.end() && known->second.reached_by == way) {
+    const bool is_alike = known != clusters_.end() && known->second.reached_by == way &&
+                          (way.empty() || makes_pods_alike(known->second.made_of, cluster));
+    if (is_alike) {
       if (Status changed = change_here(known->second, cluster); !changed)
         return about(cluster, changed.error());
       continue;
     }
-    Opened opened{nullptr, known == clusters_.end() ? cluster : known->second.made_of, way};
+    Opened opened{
+        nullptr,
+        known == clusters_.end() ? cluster : in_namespaces_of(known->second.made_of, cluster), way};
     const auto access = accesses.find(cluster.name);
     if (access != accesses.end()) {
       opened.cluster = open_kubernetes(config, opened.made_of, access->second);
@@ -120,8 +137,9 @@ bool Fleet::is_up_to_date(const config::Config& config, const Accesses& accesses
   return config.clusters.size() == clusters_.size() &&
          std::all_of(config.clusters.begin(), config.clusters.end(), [&](const auto& cluster) {
            const auto known = clusters_.find(cluster.name);
-           return known != clusters_.end() &&
-                  known->second.reached_by == reached_by(cluster, accesses);
+           const std::string way = reached_by(cluster, accesses);
+           return known != clusters_.end() && known->second.reached_by == way &&
+                  (way.empty() || makes_pods_alike(known->second.made_of, cluster));
          });
 }
 

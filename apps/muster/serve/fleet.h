@@ -49,9 +49,9 @@ class Fleet : public ports::KeptObjects {
       : data_dir_(std::move(data_dir)), self_(std::move(self)), ports_(ports) {}
 
   /// Opens those of the configuration that are not open, and again those that are reached otherwise
-  /// than when they were opened; those made of this machine, and simulated ones, change while they
-  /// are open. A Kubernetes cluster whose access is an error is open and says so;
-  /// errors name the cluster and are of this machine.
+  /// than when they were opened, or whose pods are to be made otherwise; those made of this
+  /// machine, and simulated ones, change while they are open. A Kubernetes cluster whose access is
+  /// an error is open and says so; errors name the cluster and are of this machine.
   Status open(const config::Config& config, const Accesses& accesses);
   /// Whether open() would change anything.
   bool is_up_to_date(const config::Config& config, const Accesses& accesses) const;
@@ -78,7 +78,7 @@ class Fleet : public ports::KeptObjects {
  private:
   struct Opened {
     std::unique_ptr<ports::Cluster> cluster;
-    config::Cluster made_of;  // kubernetes: when it was opened first
+    config::Cluster made_of;  // kubernetes: with the namespaces of its first opening
     std::string reached_by;   // fingerprint of its access; "" for other kinds
   };
   Result<std::unique_ptr<ports::Cluster>> open_here(const config::Config& config,

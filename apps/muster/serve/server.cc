@@ -30,6 +30,8 @@ namespace {
 
 constexpr int worker_threads = 4;
 constexpr std::size_t worker_tasks = 20'000;
+constexpr int patient_threads = 4;
+constexpr std::size_t patient_tasks = 1'000;
 constexpr std::chrono::seconds house_pause{60};
 constexpr std::uint64_t notes_bytes = std::uint64_t{1} << 30;  // of what clusters say about pods
 /// How long the engine has a finished job at hand: who asks for one that is done has just seen it
@@ -209,7 +211,7 @@ void Server::make_runner() {
   options.loop.batch_most = static_cast<std::size_t>(config_.limits.batch);
   options.clock = clusters::wall_now;
   options.loop.memory.finished = engine_memory;
-  options.loop.ready_limit = ready_limit_of(config_);
+  options.loop.ready_limit = ready_limit_of(everything());
   options.recovering = [this](control::RecoveryProgress progress) { say_progress(progress); };
   options.publish = [this](const control::StepReport& report, const sched::World& world,
                            double seconds) {
@@ -297,6 +299,8 @@ void Server::remember_config() const {
 
 void Server::make_api() {
   workers_ = std::make_unique<api::Workers>(worker_threads, worker_tasks);
+  admin_workers_ = std::make_unique<api::Workers>(patient_threads, patient_tasks);
+  leavers_ = std::make_unique<api::Workers>(patient_threads, patient_tasks);
   submitter_ = std::make_unique<api::Submitter>(
       *store_, runner_->requests(), clusters::wall_now,
       api::Submitter::Options{.jobs_most = static_cast<std::size_t>(config_.limits.inbox),
@@ -389,7 +393,7 @@ api::AdminParts Server::admin_parts() {
       .requests = runner_->requests(),
       .tokens = *tokens_,
       .clock = clusters::wall_now,
-      .work = work(),
+      .work = [this](std::function<void()> task) { return admin_workers_->post(std::move(task)); },
       .config = [this] { return loaded(); },
       .check_config = [this](std::string_view yaml) { return check(yaml); },
       .read_config_file = [this]() -> Result<std::string> {
@@ -556,7 +560,9 @@ void Server::stop() {
   if (submitter_) submitter_->stop();
   if (runner_) runner_->stop();
   if (snapshots_) snapshots_->stop();
-  if (workers_) workers_->stop();
+  for (const auto& workers : {&workers_, &admin_workers_, &leavers_}) {
+    if (*workers) (*workers)->stop();
+  }
   if (follower_) follower_->stop();
   if (events_) events_->stop();
   fleet_.reset();

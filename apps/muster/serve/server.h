@@ -106,6 +106,7 @@ class Server {
   void add_leaves(const sched::World& world, std::vector<model::EventBody>& events) const;
   Status forget_cluster(const std::string& name);
   void start_appwrappers(const Accesses& accesses);
+  void renew_appwrappers(const kube::Access& access);
   void keep_clusters();
   void keep_clusters_once();
   void take_sighting(const Sighting& seen);
@@ -165,11 +166,21 @@ class Server {
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<clusters::KubernetesAdopter> adopter_;  // of the hub
   std::unique_ptr<api::AppWrapperHub> appwrappers_;       // null: none are taken
+  /// Of the hub since it was started.
+  struct HubAccess {
+    std::string cluster;
+    std::string reached_by;
+    kube::Client* adopter = nullptr;  // of adopter_
+  };
+  HubAccess hub_access_;
   std::unique_ptr<control::Runner> runner_;
   std::unique_ptr<control::Snapshots> snapshots_;
   Time progress_said_;
   std::unique_ptr<Fleet> fleet_;
   std::unique_ptr<api::Workers> workers_;
+  // Of their own, since they wait for clusters, which may be sick: nobody else's question does.
+  std::unique_ptr<api::Workers> admin_workers_;
+  std::unique_ptr<api::Workers> leavers_;  // close clusters
   std::unique_ptr<api::Submitter> submitter_;
   std::unique_ptr<api::Backend> backend_;
   std::unique_ptr<api::ReadParts> read_parts_;

@@ -95,8 +95,8 @@ Status Server::follow_clusters() {
   if (Status status = fleet_->open(now, accesses_of(now)); !status) return status;
   const auto gone = std::make_shared<Fleet::Gone>(fleet_->take_gone(now));
   // The loop lets go of them; closing them may take a while, which is nothing for its thread.
-  runner_->reload(policy_of(now), fleet_->clusters(), [this, gone] {
-    if (!gone->empty()) workers_->post([gone] { gone->drop(); });
+  runner_->reload(policy_of(now), ready_limit_of(now), fleet_->clusters(), [this, gone] {
+    if (!gone->empty()) leavers_->post([gone] { gone->drop(); });
   });
   remember_config();
   const std::lock_guard settings_lock(settings_mutex_);
@@ -275,16 +275,20 @@ void Server::keep_clusters_once() {
     log_.warn("clusters: " + followed.error().message);
 }
 
-/// When it is known how the hub is reached.
+/// When it is known how the hub is reached. Which cluster that is holds until a restart.
 void Server::start_appwrappers(const Accesses& accesses) {
-  if (!appwrappers_ || appwrappers_->has_started()) return;
-  const auto access = accesses.find(config_.appwrappers->cluster);
+  if (!appwrappers_ || (hub_access_.cluster.empty() && !config_.appwrappers)) return;
+  const std::string& hub =
+      hub_access_.cluster.empty() ? config_.appwrappers->cluster : hub_access_.cluster;
+  const auto access = accesses.find(hub);
   if (access == accesses.end() || !access->second) return;
+  if (appwrappers_->has_started()) return renew_appwrappers(*access->second);
   kube::ClientOptions quick;
   quick.timeout = seconds(5);
   quick.read_attempts_max = 1;
   auto client = kube::Client::make(*access->second, quick);
   if (!client) return log_.warn("appwrappers: " + client.error().message);
+  hub_access_ = {hub, fingerprint(access->second), client->get()};
   adopter_ = std::make_unique<clusters::KubernetesAdopter>(std::move(*client));
   const Status started = appwrappers_->start(
       *access->second,
@@ -304,6 +308,20 @@ void Server::start_appwrappers(const Accesses& accesses) {
        .return_memory = return_free_memory,
        .count_states = [this](const auto& by_state) { metrics_.appwrappers(by_state); }});
   if (!started) log_.warn("appwrappers: " + started.error().message);
+}
+
+/// Its clients are made once, and go on with other credentials.
+void Server::renew_appwrappers(const kube::Access& access) {
+  std::string way = fingerprint(access);
+  if (way == hub_access_.reached_by) return;
+  hub_access_.reached_by = std::move(way);
+  Status renewed = appwrappers_->renew(access);
+  if (renewed) renewed = hub_access_.adopter->renew(access);
+  if (renewed) return log_.info("appwrappers: the hub has other credentials");
+  log_.warn(
+      fmt::format("appwrappers: of cluster {}: {}; AppWrappers are taken from the old one until a "
+                  "restart",
+                  hub_access_.cluster, renewed.error().message));
 }
 
 void Server::take_sighting(const Sighting& seen) {
@@ -333,10 +351,14 @@ void Server::take_sighting(const Sighting& seen) {
 void Server::follow_found(const config::Cluster& cluster) {
   bool is_back = false;
   bool is_known = false;
+  bool moves = false;
   {
     const std::lock_guard lock(config_mutex_);
     is_back = leaving_->find(cluster.name) != nullptr;
-    is_known = found_->find(cluster.name) != nullptr;
+    const config::Cluster* known = found_->find(cluster.name);
+    is_known = known != nullptr;
+    moves = is_known && (known->kube_namespace != cluster.kube_namespace ||
+                         known->namespaces != cluster.namespaces);
   }
   const Status told = ask_loop([spec = spec_of(cluster), is_back, is_known](
                                    const sched::World& world, Time) -> Result<control::Asked> {
@@ -347,8 +369,9 @@ void Server::follow_found(const config::Cluster& cluster) {
     return asked;
   });
   if (!told) return;  // next time
-  log_.info(fmt::format("cluster {}: {}", cluster.name,
-                        is_known ? "its source describes it otherwise" : "found, joins"));
+  log_.info(fmt::format("cluster {}: {}{}", cluster.name,
+                        is_known ? "its source describes it otherwise" : "found, joins",
+                        moves ? "; its namespaces change after a restart" : ""));
   const std::lock_guard lock(config_mutex_);
   for (const Status& kept : {found_->add(cluster), leaving_->remove(cluster.name)}) {
     if (!kept) log_.warn(kept.error().message);

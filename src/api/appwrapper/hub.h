@@ -99,6 +99,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   /// Once. Does not wait for the cluster; what was published and seen before is not lost.
   Status start(const kube::Access& access, Parts parts);
   bool has_started() const { return client_ != nullptr; }
+  /// Other credentials of the same hub. Conflict if it is reached elsewhere.
+  Status renew(const kube::Access& access) { return client_->renew(access); }
   /// Before the parts it was started with stop. What they call afterwards does nothing.
   void stop();
 
