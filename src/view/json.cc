@@ -107,6 +107,10 @@ struct WhyFields {
     out["missing_kind"] = missing_kind(world, w);
   }
   void operator()(const UnknownQueue&) const {}
+  void operator()(const FurtherTree& w) const {
+    out["queue"] = world.quota[w.queue].name;
+    out["tree"] = world.quota.tree_name(w.queue);
+  }
   void operator()(const OnHold&) const {}
   void operator()(const NotTried&) const {}
 

@@ -92,6 +92,19 @@ TEST_F(Json, AJobRow) {
   EXPECT_EQ(list[0].at("id"), "waits");
 }
 
+TEST_F(Json, AJobInAFurtherTreeIsToldItsTree) {
+  model::QueueSpec queue;
+  queue.name = "apollo";
+  queue.tree = "projects";
+  tell(model::QueueSet{queue});
+  JobRow lost = row("waits");
+  lost.why = FurtherTree{world.quota.find("apollo")};
+  const json::object why = json::parse(job_json(world, lost, now)).at("verdict").as_object();
+  EXPECT_EQ(why.at("kind"), "further-tree");
+  EXPECT_EQ(why.at("queue"), "apollo");
+  EXPECT_EQ(why.at("tree"), "projects");
+}
+
 TEST_F(Json, AQueueThatWasRemovedIsSeenAsLongAsItHasJobs) {
   model::QueueSpec queue;
   queue.name = "empty";
