@@ -77,6 +77,11 @@ TEST(Summary, CountsFromTheClustersRecord) {
   EXPECT_EQ(s.jobs, 60u);
   EXPECT_EQ(s.waits.size(), 60u);
   EXPECT_EQ(s.queues.size(), 3u);
+  const Summary before = outline(w);
+  EXPECT_EQ(before.jobs, s.jobs);
+  EXPECT_EQ(before.nodes, s.nodes);
+  EXPECT_EQ(before.capacity_milli, s.capacity_milli);
+  EXPECT_TRUE(before.by_gpu);
   EXPECT_GT(s.use, 0.1);
   EXPECT_LE(s.use, 1.0);
   EXPECT_LE(s.wait(50), s.wait(90));
