@@ -249,7 +249,9 @@ void add_sim(CLI::App& app) {
                   "(.trace)");
   cli::add_option(*command, "--generate", flags->generate,
                   "instead of a file: demo (default), random (default with --faults) or kueue");
-  cli::add_option(*command, "--seed", flags->seed, "fixes everything that is random")
+  cli::add_option(*command, "--seed", flags->seed,
+                  "fixes everything that is random: a demo, a random workload, faults; nothing is "
+                  "in a FILE or in kueue without --faults")
       ->capture_default_str();
   cli::add_option(*command, "--jobs", flags->jobs, "how many jobs; of a file, the first so many")
       ->check(CLI::Range(1, 10'000'000));

@@ -176,6 +176,10 @@ class Simulate(unittest.TestCase):
                                  check=True).stdout.strip()
         self.assertTrue(first.endswith(f", seed 7, {version}"), first)
 
+    def test_the_help_says_where_a_seed_changes_nothing(self):
+        words = " ".join(self.sim("run", "--help").stdout.split())
+        self.assertIn("nothing is in a FILE or in kueue without --faults", words)
+
     def test_the_first_line_comes_before_the_run(self):
         with subprocess.Popen([BINARY, "sim", "run", "--faults", "--jobs", "20000", "--seed", "7"],
                               text=True, stdout=subprocess.PIPE,
