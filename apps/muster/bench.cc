@@ -171,6 +171,15 @@ std::vector<GrowthPoint> measure_growth(const Options& options) {
   return points;
 }
 
+/// Beside the growth, on the nodes of the middle point.
+sim::MachineLimits measure_limits(const Options& options) {
+  progress("this machine");
+  const FleetGenerator generator(options.size, Time{0});
+  EngineRun run(generator, sched::Policy{}, Time{0});
+  run.load_fleet();
+  return sim::measure_machine(run.world());
+}
+
 // ------------------------------------------------------------------------------------------ text
 
 struct Row {
@@ -184,12 +193,16 @@ struct Row {
   boost::json::value reach_value = nullptr;
 };
 
-void print(const std::vector<Row>& rows) {
-  fmt::print("{:<46} {:>16}   {:<18} {}\n", "measure", "measured", "reach", "ok");
+void print_lines(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const std::string_view ok = !row.ok ? "" : *row.ok ? "yes" : "NO";
     fmt::print("{:<46} {:>16}   {:<18} {}\n", row.what, row.measured, row.reach, ok);
   }
+}
+
+void print(const std::vector<Row>& rows) {
+  fmt::print("{:<46} {:>16}   {:<18} {}\n", "measure", "measured", "reach", "ok");
+  print_lines(rows);
 }
 
 std::string grouped(double value) {
@@ -300,15 +313,20 @@ std::vector<Row> event_rows(const Report& r) {
   };
 }
 
-std::vector<Row> machine_rows(const Report& r) {
+std::vector<Row> machine_rows(const sim::MachineLimits& limits) {
+  return {
+      plain("this machine: scan of the node table", limits.scan_ns_per_node, "ns/node", 1),
+      plain("this machine: memory copy", limits.copy_gb_per_s, "GB/s", 1),
+      counted("this machine: hash map lookups", limits.lookups_per_s, "/s"),
+  };
+}
+
+std::vector<Row> size_rows(const Report& r) {
   return {
       plain("shapes, pod shapes, lines", fmt::format("{} {} {}", r.shapes, r.pod_shapes, r.lines)),
       plain("node classes: full fleet, used fleet",
             fmt::format("{} {}", r.node_classes, r.used_node_classes)),
       plain("submitting a job", r.submit_us, "us", 2),
-      plain("this machine: scan of the node table", r.machine.scan_ns_per_node, "ns/node", 1),
-      plain("this machine: memory copy", r.machine.copy_gb_per_s, "GB/s", 1),
-      counted("this machine: hash map lookups", r.machine.lookups_per_s, "/s"),
   };
 }
 
@@ -358,6 +376,12 @@ void add_growth(boost::json::object& out, const std::vector<GrowthPoint>& points
   }
   out["growth_exponent"] = sim::growth_exponent(points);
   out["growth"] = json_of(points);
+}
+
+void add_machine(boost::json::object& out, const sim::MachineLimits& limits) {
+  out["machine_scan_ns_per_node"] = limits.scan_ns_per_node;
+  out["machine_copy_gb_per_s"] = limits.copy_gb_per_s;
+  out["machine_lookups_per_s"] = limits.lookups_per_s;
 }
 
 boost::json::object json_of(const Options& o, const Report& r) {
@@ -412,10 +436,8 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"node_classes", r.node_classes},
       {"used_node_classes", r.used_node_classes},
       {"submit_us", r.submit_us},
-      {"machine_scan_ns_per_node", r.machine.scan_ns_per_node},
-      {"machine_copy_gb_per_s", r.machine.copy_gb_per_s},
-      {"machine_lookups_per_s", r.machine.lookups_per_s},
   };
+  add_machine(out, r.machine);
   add_growth(out, r.growth);
   return out;
 }
@@ -443,7 +465,8 @@ void run_plan(const Options& options) {
   progress("");
   std::vector<Row> rows = fill_rows(report);
   for (Row& row : event_rows(report)) rows.push_back(std::move(row));
-  for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : size_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : machine_rows(report.machine)) rows.push_back(std::move(row));
   for (const Row& row : rows) lines.add(line_of(row));
   for (const Row& row : growth_rows(report.growth)) lines.add(line_of(row));
   if (options.output == "json") {
@@ -465,14 +488,18 @@ void run_growth(const Options& options) {
   check_sizes(options);
   RowLines lines(options.rows);
   const std::vector<GrowthPoint> points = measure_growth(options);
+  const sim::MachineLimits limits = measure_limits(options);
   progress("");
   for (const Row& row : growth_rows(points)) lines.add(line_of(row));
+  for (const Row& row : machine_rows(limits)) lines.add(line_of(row));
   if (options.output == "json") {
     boost::json::object out;
     add_growth(out, points);
+    add_machine(out, limits);
     fmt::print("{}\n", boost::json::serialize(out));
   } else {
     print_growth(points);
+    print_lines(machine_rows(limits));
   }
 }
 
