@@ -54,7 +54,8 @@ struct Report {
   sim::FillMeasure used;
   sim::EventMeasure event;
   sim::EventMeasure promised;  // with guaranteed amounts, on a small fleet
-  int promised_nodes = 0;
+  sim::EventMeasure nested;    // with such on all levels of its queues
+  int promised_nodes = 0;      // of both
   sim::NoMeasure no;
   sim::NoMeasure no_room;
   sim::DeterminismMeasure same;
@@ -139,23 +140,36 @@ void measure_used_fleet(const Options& options, const FleetGenerator& generator,
   report.used_node_classes = run.world().fleet.class_count();
 }
 
-/// A fiftieth of the fleet, most of it promised to the top queues: who is inside what was promised
-/// stands higher, and that moves with every start and end.
-void measure_promised_fleet(const Options& options, Report& report) {
+/// A fiftieth of the fleet, most of it promised: who is inside what was promised stands higher, and
+/// that moves with every start and end.
+FleetSize promised_size(const Options& options) {
   FleetSize size = options.size;
   size.nodes = std::max(4 * size.clusters, size.nodes / 50);
   size.jobs = std::max<std::int64_t>(4, size.jobs / 50);
   if (size.guaranteed_percent == 0) size.guaranteed_percent = promised_percent;
+  return size;
+}
+
+sim::EventMeasure measure_promised_fleet(const Options& options, const FleetSize& size) {
   const FleetGenerator generator(size, Time{0});
   EngineRun run(generator, sched::Policy{}, Time{0});
-  progress("queues with guarantees: one job ends, again and again");
   run.load_fleet();
   run.submit(0, size.jobs);
   run.fill();
   Prng prng(size.seed);
   run.end_jobs(options.events / 20, prng);
-  report.promised = run.end_jobs(options.events / 10, prng);
+  return run.end_jobs(options.events / 10, prng);
+}
+
+void measure_promised_fleets(const Options& options, Report& report) {
+  FleetSize size = promised_size(options);
   report.promised_nodes = size.nodes;
+  progress("queues with guarantees: one job ends, again and again");
+  report.promised = measure_promised_fleet(options, size);
+  progress("guarantees within guarantees: one job ends, again and again");
+  size.nested_guarantees = true;
+  size.queues = std::max(1, size.queues / 8);  // else a team is promised less than a GPU
+  report.nested = measure_promised_fleet(options, size);
 }
 
 /// Five points from a quarter of the fleet to four times it.
@@ -299,6 +313,11 @@ std::vector<Row> event_rows(const Report& r) {
       at_most("  p99 per placement", r.promised.p99_us, 1000, "us", 1),
       plain("  events, placements, lines tried",
             fmt::format("{} {} {}", r.promised.events, r.promised.placements, r.promised.tried)),
+      plain(fmt::format("a job ends, nested guarantees, {} nodes: p50", r.promised_nodes),
+            r.nested.p50_us, "us", 1),
+      at_most("  p99 per placement", r.nested.p99_us, 1000, "us", 1),
+      plain("  events, placements, lines tried",
+            fmt::format("{} {} {}", r.nested.events, r.nested.placements, r.nested.tried)),
       memory_row(r.bytes_per_waiting_job),
       plain("  with running jobs, agenda and caches", r.bytes_with_caches, "B", 0),
       at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
@@ -416,6 +435,9 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"guarantees_event_p99_us", r.promised.p99_us},
       {"guarantees_event_tried", r.promised.tried},
       {"guarantees_nodes", r.promised_nodes},
+      {"nested_guarantees_event_p50_us", r.nested.p50_us},
+      {"nested_guarantees_event_p99_us", r.nested.p99_us},
+      {"nested_guarantees_event_tried", r.nested.tried},
       {"bytes_per_waiting_job", grown(r.bytes_per_waiting_job)},
       {"bytes_per_waiting_job_with_caches", grown(r.bytes_with_caches)},
       {"no_verdict_ms", r.no.worst_ms},
@@ -458,7 +480,7 @@ void run_plan(const Options& options) {
     measure_empty_fleet(options, generator, report);
     measure_used_fleet(options, generator, report);
   }
-  measure_promised_fleet(options, report);
+  measure_promised_fleets(options, report);
   progress("determinism");
   report.same = sim::measure_determinism(options.size.seed);
   if (!options.no_growth) report.growth = measure_growth(options);

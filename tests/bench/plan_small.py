@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 KEYS = """gangs_per_s pods_per_s first_plan_s used_gangs_per_s event_p99_us event_p50_us
-event_max_us
+event_max_us guarantees_event_p99_us nested_guarantees_event_p50_us nested_guarantees_event_p99_us
 bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms no_room_verdict_ms
 no_room_counterfactuals_ms shapes pod_shapes
 node_classes lines""".split()
