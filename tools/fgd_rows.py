@@ -45,6 +45,12 @@ def reach(name, runs):
         name, "reach", ">= %.2f" % least, "", "<= %.2f" % most, "yes" if ok else "NO")
 
 
+def machine(name, run):
+    return "%-12s %-9s scan %.1f ns/node, copy %.1f GB/s, %.1f million lookups/s" % (
+        name, "machine", run["machine_scan_ns_per_node"], run["machine_copy_gb_per_s"],
+        run["machine_lookups_per_s"] / 1e6)
+
+
 def lines(name, runs):
     for policy, run in runs.items():
         least, most = reaches(name, runs) if policy == "default" and name in REACH_130 else (
@@ -69,6 +75,8 @@ def main():
         print(row(name, run), flush=True)
     if name in REACH_130:
         print(reach(name, runs))
+    if "default" in runs:
+        print(machine(name, runs["default"]))
     if len(sys.argv) > 2:
         with open(sys.argv[2], "a", encoding="utf-8") as out:
             out.writelines(json.dumps(line) + "\n" for line in lines(name, runs))

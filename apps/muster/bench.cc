@@ -54,7 +54,8 @@ struct Report {
   sim::FillMeasure used;
   sim::EventMeasure event;
   sim::EventMeasure promised;  // with guaranteed amounts, on a small fleet
-  int promised_nodes = 0;
+  sim::EventMeasure nested;    // with such on all levels of its queues
+  int promised_nodes = 0;      // of both
   sim::NoMeasure no;
   sim::NoMeasure no_room;
   sim::DeterminismMeasure same;
@@ -139,23 +140,36 @@ void measure_used_fleet(const Options& options, const FleetGenerator& generator,
   report.used_node_classes = run.world().fleet.class_count();
 }
 
-/// A fiftieth of the fleet, most of it promised to the top queues: who is inside what was promised
-/// stands higher, and that moves with every start and end.
-void measure_promised_fleet(const Options& options, Report& report) {
+/// A fiftieth of the fleet, most of it promised: who is inside what was promised stands higher, and
+/// that moves with every start and end.
+FleetSize promised_size(const Options& options) {
   FleetSize size = options.size;
   size.nodes = std::max(4 * size.clusters, size.nodes / 50);
   size.jobs = std::max<std::int64_t>(4, size.jobs / 50);
   if (size.guaranteed_percent == 0) size.guaranteed_percent = promised_percent;
+  return size;
+}
+
+sim::EventMeasure measure_promised_fleet(const Options& options, const FleetSize& size) {
   const FleetGenerator generator(size, Time{0});
   EngineRun run(generator, sched::Policy{}, Time{0});
-  progress("queues with guarantees: one job ends, again and again");
   run.load_fleet();
   run.submit(0, size.jobs);
   run.fill();
   Prng prng(size.seed);
   run.end_jobs(options.events / 20, prng);
-  report.promised = run.end_jobs(options.events / 10, prng);
+  return run.end_jobs(options.events / 10, prng);
+}
+
+void measure_promised_fleets(const Options& options, Report& report) {
+  FleetSize size = promised_size(options);
   report.promised_nodes = size.nodes;
+  progress("queues with guarantees: one job ends, again and again");
+  report.promised = measure_promised_fleet(options, size);
+  progress("guarantees within guarantees: one job ends, again and again");
+  size.nested_guarantees = true;
+  size.queues = std::max(1, size.queues / 8);  // else a team is promised less than a GPU
+  report.nested = measure_promised_fleet(options, size);
 }
 
 /// Five points from a quarter of the fleet to four times it.
@@ -171,6 +185,15 @@ std::vector<GrowthPoint> measure_growth(const Options& options) {
   return points;
 }
 
+/// Beside the growth, on the nodes of the middle point.
+sim::MachineLimits measure_limits(const Options& options) {
+  progress("this machine");
+  const FleetGenerator generator(options.size, Time{0});
+  EngineRun run(generator, sched::Policy{}, Time{0});
+  run.load_fleet();
+  return sim::measure_machine(run.world());
+}
+
 // ------------------------------------------------------------------------------------------ text
 
 struct Row {
@@ -184,12 +207,16 @@ struct Row {
   boost::json::value reach_value = nullptr;
 };
 
-void print(const std::vector<Row>& rows) {
-  fmt::print("{:<46} {:>16}   {:<18} {}\n", "measure", "measured", "reach", "ok");
+void print_lines(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const std::string_view ok = !row.ok ? "" : *row.ok ? "yes" : "NO";
     fmt::print("{:<46} {:>16}   {:<18} {}\n", row.what, row.measured, row.reach, ok);
   }
+}
+
+void print(const std::vector<Row>& rows) {
+  fmt::print("{:<46} {:>16}   {:<18} {}\n", "measure", "measured", "reach", "ok");
+  print_lines(rows);
 }
 
 std::string grouped(double value) {
@@ -286,6 +313,11 @@ std::vector<Row> event_rows(const Report& r) {
       at_most("  p99 per placement", r.promised.p99_us, 1000, "us", 1),
       plain("  events, placements, lines tried",
             fmt::format("{} {} {}", r.promised.events, r.promised.placements, r.promised.tried)),
+      plain(fmt::format("a job ends, nested guarantees, {} nodes: p50", r.promised_nodes),
+            r.nested.p50_us, "us", 1),
+      at_most("  p99 per placement", r.nested.p99_us, 1000, "us", 1),
+      plain("  events, placements, lines tried",
+            fmt::format("{} {} {}", r.nested.events, r.nested.placements, r.nested.tried)),
       memory_row(r.bytes_per_waiting_job),
       plain("  with running jobs, agenda and caches", r.bytes_with_caches, "B", 0),
       at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
@@ -300,15 +332,20 @@ std::vector<Row> event_rows(const Report& r) {
   };
 }
 
-std::vector<Row> machine_rows(const Report& r) {
+std::vector<Row> machine_rows(const sim::MachineLimits& limits) {
+  return {
+      plain("this machine: scan of the node table", limits.scan_ns_per_node, "ns/node", 1),
+      plain("this machine: memory copy", limits.copy_gb_per_s, "GB/s", 1),
+      counted("this machine: hash map lookups", limits.lookups_per_s, "/s"),
+  };
+}
+
+std::vector<Row> size_rows(const Report& r) {
   return {
       plain("shapes, pod shapes, lines", fmt::format("{} {} {}", r.shapes, r.pod_shapes, r.lines)),
       plain("node classes: full fleet, used fleet",
             fmt::format("{} {}", r.node_classes, r.used_node_classes)),
       plain("submitting a job", r.submit_us, "us", 2),
-      plain("this machine: scan of the node table", r.machine.scan_ns_per_node, "ns/node", 1),
-      plain("this machine: memory copy", r.machine.copy_gb_per_s, "GB/s", 1),
-      counted("this machine: hash map lookups", r.machine.lookups_per_s, "/s"),
   };
 }
 
@@ -360,6 +397,12 @@ void add_growth(boost::json::object& out, const std::vector<GrowthPoint>& points
   out["growth"] = json_of(points);
 }
 
+void add_machine(boost::json::object& out, const sim::MachineLimits& limits) {
+  out["machine_scan_ns_per_node"] = limits.scan_ns_per_node;
+  out["machine_copy_gb_per_s"] = limits.copy_gb_per_s;
+  out["machine_lookups_per_s"] = limits.lookups_per_s;
+}
+
 boost::json::object json_of(const Options& o, const Report& r) {
   boost::json::object out = {
       {"nodes", o.size.nodes},
@@ -392,6 +435,9 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"guarantees_event_p99_us", r.promised.p99_us},
       {"guarantees_event_tried", r.promised.tried},
       {"guarantees_nodes", r.promised_nodes},
+      {"nested_guarantees_event_p50_us", r.nested.p50_us},
+      {"nested_guarantees_event_p99_us", r.nested.p99_us},
+      {"nested_guarantees_event_tried", r.nested.tried},
       {"bytes_per_waiting_job", grown(r.bytes_per_waiting_job)},
       {"bytes_per_waiting_job_with_caches", grown(r.bytes_with_caches)},
       {"no_verdict_ms", r.no.worst_ms},
@@ -412,10 +458,8 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"node_classes", r.node_classes},
       {"used_node_classes", r.used_node_classes},
       {"submit_us", r.submit_us},
-      {"machine_scan_ns_per_node", r.machine.scan_ns_per_node},
-      {"machine_copy_gb_per_s", r.machine.copy_gb_per_s},
-      {"machine_lookups_per_s", r.machine.lookups_per_s},
   };
+  add_machine(out, r.machine);
   add_growth(out, r.growth);
   return out;
 }
@@ -436,14 +480,15 @@ void run_plan(const Options& options) {
     measure_empty_fleet(options, generator, report);
     measure_used_fleet(options, generator, report);
   }
-  measure_promised_fleet(options, report);
+  measure_promised_fleets(options, report);
   progress("determinism");
   report.same = sim::measure_determinism(options.size.seed);
   if (!options.no_growth) report.growth = measure_growth(options);
   progress("");
   std::vector<Row> rows = fill_rows(report);
   for (Row& row : event_rows(report)) rows.push_back(std::move(row));
-  for (Row& row : machine_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : size_rows(report)) rows.push_back(std::move(row));
+  for (Row& row : machine_rows(report.machine)) rows.push_back(std::move(row));
   for (const Row& row : rows) lines.add(line_of(row));
   for (const Row& row : growth_rows(report.growth)) lines.add(line_of(row));
   if (options.output == "json") {
@@ -465,14 +510,18 @@ void run_growth(const Options& options) {
   check_sizes(options);
   RowLines lines(options.rows);
   const std::vector<GrowthPoint> points = measure_growth(options);
+  const sim::MachineLimits limits = measure_limits(options);
   progress("");
   for (const Row& row : growth_rows(points)) lines.add(line_of(row));
+  for (const Row& row : machine_rows(limits)) lines.add(line_of(row));
   if (options.output == "json") {
     boost::json::object out;
     add_growth(out, points);
+    add_machine(out, limits);
     fmt::print("{}\n", boost::json::serialize(out));
   } else {
     print_growth(points);
+    print_lines(machine_rows(limits));
   }
 }
 

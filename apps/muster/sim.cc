@@ -106,12 +106,20 @@ std::string counts_text(const auto& counts) {
   return text;
 }
 
-void print_text(const RunFlags& flags, const sim::Workload& w, const sim::Outcome& o) {
-  const sim::Summary s = sim::summarize(w, o);
-  const char* unit = s.by_gpu ? "GPU" : "core";
+const char* unit_of(const sim::Summary& s) { return s.by_gpu ? "GPU" : "core"; }
+
+/// Before the run: one that ends in an abort can be repeated, too.
+void print_first_line(const RunFlags& flags, const sim::Workload& w) {
+  const sim::Summary s = sim::outline(w);
   fmt::print("{}: {} jobs on {} nodes with {:.0f} {}s in {} clusters, seed {}, muster {}\n", w.name,
-             s.jobs, s.nodes, static_cast<double>(s.capacity_milli) / 1000, unit, w.clusters.size(),
-             flags.seed, build_text());
+             s.jobs, s.nodes, static_cast<double>(s.capacity_milli) / 1000, unit_of(s),
+             w.clusters.size(), flags.seed, build_text());
+  std::fflush(stdout);
+}
+
+void print_text(const sim::Workload& w, const sim::Outcome& o) {
+  const sim::Summary s = sim::summarize(w, o);
+  const char* unit = unit_of(s);
   if (!o.faults.empty()) {
     fmt::print("faults     {}\n", o.faults);
     fmt::print("           {}\n", counts_text(o.fault_counts));
@@ -199,12 +207,13 @@ void run(const RunFlags& flags) {
   options.faults = flags.faults;
   const bool progress = flags.progress || isatty(STDERR_FILENO) == 1;
   if (progress) options.progress = show_progress;
+  if (flags.output == "text") print_first_line(flags, workload);
   const sim::Outcome outcome = sim::simulate(workload, options);
   if (progress) fmt::print(stderr, "\r{:80}\r", "");
   if (flags.output == "json") {
     print_json(flags, workload, outcome);
   } else {
-    print_text(flags, workload, outcome);
+    print_text(workload, outcome);
   }
   if (!flags.report.empty()) {
     std::ofstream out(flags.report, std::ios::binary);
@@ -240,7 +249,9 @@ void add_sim(CLI::App& app) {
                   "(.trace)");
   cli::add_option(*command, "--generate", flags->generate,
                   "instead of a file: demo (default), random (default with --faults) or kueue");
-  cli::add_option(*command, "--seed", flags->seed, "fixes everything that is random")
+  cli::add_option(*command, "--seed", flags->seed,
+                  "fixes everything that is random: a demo, a random workload, faults; nothing is "
+                  "in a FILE or in kueue without --faults")
       ->capture_default_str();
   cli::add_option(*command, "--jobs", flags->jobs, "how many jobs; of a file, the first so many")
       ->check(CLI::Range(1, 10'000'000));

@@ -43,6 +43,7 @@ struct Summary {
   MeanAndDeviation unallocated_130;
   double seconds_per_run = 0;
   std::int64_t runs = 0;
+  sim::MachineLimits machine;
 };
 
 std::string read_file(const std::string& path) {
@@ -88,6 +89,7 @@ Summary run_all(const Options& options) {
   summary.at_100 = sim::mean_of(at_100);
   summary.unallocated_130 = sim::mean_of(unallocated);
   summary.seconds_per_run = spent.count() / static_cast<double>(summary.runs);
+  summary.machine = sim::machine_limits(*trace);
   return summary;
 }
 
@@ -102,7 +104,10 @@ void print(const Options& options, const Summary& s) {
                                      {"allocated_130_pct", 100.0 - s.unallocated_130.mean},
                                      {"unallocated_130_pct", s.unallocated_130.mean},
                                      {"unallocated_130_sd", s.unallocated_130.deviation},
-                                     {"seconds_per_run", s.seconds_per_run}};
+                                     {"seconds_per_run", s.seconds_per_run},
+                                     {"machine_scan_ns_per_node", s.machine.scan_ns_per_node},
+                                     {"machine_copy_gb_per_s", s.machine.copy_gb_per_s},
+                                     {"machine_lookups_per_s", s.machine.lookups_per_s}};
     fmt::print("{}\n", boost::json::serialize(out));
     return;
   }
@@ -114,6 +119,10 @@ void print(const Options& options, const Summary& s) {
   fmt::print("  GPUs unallocated at 130 % asked   {:6.2f} %  ± {:.2f}\n", s.unallocated_130.mean,
              s.unallocated_130.deviation);
   fmt::print("  seconds per run                   {:6.2f}\n", s.seconds_per_run);
+  fmt::print("  this machine: node table scanned  {:6.2f} ns/node\n", s.machine.scan_ns_per_node);
+  fmt::print("  this machine: memory copied       {:6.2f} GB/s\n", s.machine.copy_gb_per_s);
+  fmt::print("  this machine: hash map lookups    {:6.2f} million/s\n",
+             s.machine.lookups_per_s / 1e6);
 }
 
 }  // namespace

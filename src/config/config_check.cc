@@ -438,6 +438,18 @@ Amounts gpus_of(const Config& config) {
   return total;
 }
 
+/// Of a further tree: what it has lent is waited for, not taken back.
+void warn_of_guarantees(const std::vector<Queue>& queues, const std::string& path, Checks& checks) {
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    const std::string at = item(path, i);
+    if (!queues[i].guaranteed.of.empty())
+      checks.warning(at + ".guaranteed",
+                     "nobody is evicted to give it back: only guarantees of the main tree are "
+                     "taken back from others");
+    warn_of_guarantees(queues[i].queues, at + ".queues", checks);
+  }
+}
+
 void check_queues(const Config& config, Checks& checks) {
   QueueChecks queues(checks);
   queues.walk(config.queues, "queues", nullptr);
@@ -447,6 +459,7 @@ void check_queues(const Config& config, Checks& checks) {
     const std::string at = item("trees", i);
     checks.once(trees, config.trees[i].name, at);
     queues.walk(config.trees[i].queues, at + ".queues", nullptr);
+    warn_of_guarantees(config.trees[i].queues, at + ".queues", checks);
   }
   const std::string& standard = config.defaults.queue;
   if (queues.names().contains(standard) && !main.contains(standard))

@@ -324,6 +324,9 @@ TEST(Config, WhatDoesNotGoTogetherIsNamed) {
       {"store: {sqlite: a, postgres: b}",
        {"f:1:8: store: sqlite and postgres are both given; drop one of them",
         "f:1:30: store.postgres: not a connection URL; write postgresql://user@host/database"}},
+      {"trees: [{name: t, queues: [{name: x, queues: [{name: y, guaranteed: {gpu: 1}}]}]}]",
+       {"f:1:69: warning: trees[0].queues[0].queues[0].guaranteed: nobody is evicted to give it "
+        "back: only guarantees of the main tree are taken back from others"}},
       {"trees: [{name: t, queues: [{name: x}]}]\ndefaults: {queue: x}",
        {"f:2:19: defaults.queue: 'x' is not in the main tree"}},
   });

@@ -59,7 +59,8 @@ class Forecast {
   Time held_up(JobSlot slot, int followed) {
     const Why why = fresh_verdict(world_, agenda_, policy_, slot, now_);
     if (std::holds_alternative<Infeasible>(why) || std::holds_alternative<UnknownQueue>(why) ||
-        std::holds_alternative<NoCluster>(why) || std::holds_alternative<OnHold>(why)) {
+        std::holds_alternative<FurtherTree>(why) || std::holds_alternative<NoCluster>(why) ||
+        std::holds_alternative<OnHold>(why)) {
       return Time::never();
     }
     if (const auto* behind = std::get_if<BehindFirst>(&why)) {

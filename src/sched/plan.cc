@@ -675,6 +675,8 @@ Why verdict(const World& world, const Agenda& agenda, JobSlot slot, Time now) {
   }
   const LineState& state = agenda.state(job.line);
   const QueueNode& queue = world.quota[job.queue];
+  if (!world.quota.is_in_main_tree(job.queue))
+    return queue.alive ? Why{FurtherTree{job.queue}} : UnknownQueue{};
   const LineId first_line = world.lines_of(job.queue).begin()->line;
   if (queue.alive && queue.strategy == model::Strategy::Fifo && first_line != job.line) {
     return BehindFirst{world.first_of(first_line)};

@@ -293,6 +293,16 @@ int QuotaTree::guarantors_above(QueueId guarantor) const {
   return count;
 }
 
+void QuotaTree::keep_one_per_tree(std::vector<QueueId>& extra_queues) const {
+  std::vector<QueueId> charged = {root()};
+  std::erase_if(extra_queues, [&](QueueId extra) {
+    const QueueId tree = tree_of(extra);
+    if (std::find(charged.begin(), charged.end(), tree) != charged.end()) return true;
+    charged.push_back(tree);
+    return false;
+  });
+}
+
 QueueId QuotaTree::tree_of(QueueId queue) const {
   while (!nodes_[queue.index()].parent.is_none()) queue = nodes_[queue.index()].parent;
   return queue;

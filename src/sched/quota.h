@@ -87,6 +87,13 @@ class QuotaTree {
   static constexpr QueueId root() { return QueueId{0}; }
   /// The lowest priority cap on the way up.
   int cap(QueueId queue) const { return nodes_[queue.index()].cap; }
+  /// Only the main tree orders jobs: one whose queue is of a further tree never starts.
+  bool is_in_main_tree(QueueId queue) const { return tree_of(queue) == root(); }
+  /// Empty for the main tree.
+  const std::string& tree_name(QueueId queue) const { return nodes_[tree_of(queue).index()].tree; }
+  /// Of what a job charges beside its queue the first of each further tree stays: an amount counts
+  /// once in a tree.
+  void keep_one_per_tree(std::vector<QueueId>& extra_queues) const;
   /// It is that queue or stands below it; false if that is none().
   bool is_below(QueueId queue, QueueId above) const;
   /// Some queue has a guaranteed amount.

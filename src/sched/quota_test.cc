@@ -395,6 +395,29 @@ TEST(Quota, TreesDoNotMeet) {
   EXPECT_TRUE(quota.over(budget, {{resource_gpu, 3}}, Capacity(3, 100), Rules{}));
 }
 
+TEST(Quota, OfWhatAJobChargesBesideItsQueueOneOfEachFurtherTreeStays) {
+  QuotaTree quota;
+  model::QueueSpec spec;
+  spec.name = "main";
+  const QueueId main = quota.set(spec);
+  const auto further = [&](const std::string& name, const std::string& tree) {
+    spec.name = name;
+    spec.tree = tree;
+    return quota.set(spec);
+  };
+  const QueueId money = further("budget", "money");
+  const QueueId site = further("north", "sites");
+  spec.parent = "budget";
+  const QueueId below = further("apollo", "");
+  EXPECT_TRUE(quota.is_in_main_tree(main));
+  EXPECT_FALSE(quota.is_in_main_tree(below));
+  EXPECT_EQ(quota.tree_name(below), "money");
+  EXPECT_EQ(quota.tree_name(main), "");
+  std::vector<QueueId> extra_queues = {below, main, money, site, below};
+  quota.keep_one_per_tree(extra_queues);
+  EXPECT_EQ(extra_queues, (std::vector<QueueId>{below, site}));
+}
+
 TEST(Quota, WhoWasChargedIsToldOnce) {
   QuotaTree quota;
   const QueueId a = quota.find_or_make("a");

@@ -114,6 +114,7 @@ void Tournament::start(const QuotaTree& quota, Shares& shares, std::span<const E
   ++round_;
   if (entries_.size() < quota.size()) entries_.resize(quota.size());
   for (auto& level : levels_) level.clear();
+  entry(QuotaTree::root());  // anew also if only queues of further trees enter
   for (const auto& [queue, offer] : entrants) {
     entry(queue).own = offer;
     std::size_t depth = 0;

@@ -132,6 +132,7 @@ Guest::Guest(World& world, const model::JobSpec& spec, Time now) : world_(world)
     const QueueId extra = world.quota.find(name);
     if (!extra.is_none()) job.extra_queues.push_back(extra);
   }
+  world.quota.keep_one_per_tree(job.extra_queues);
   job.shape = world.shapes.intern(spec.gang);
   job.priority = spec.priority;
   job.user = world.text_id(spec.user);

@@ -68,12 +68,16 @@ struct NoCluster {
   std::uint32_t lacks = 0;          // and which of them
 };
 struct UnknownQueue {};
+/// Its queue is of a further tree: those say yes or no to jobs of the main tree, and order none.
+struct FurtherTree {
+  QueueId queue;
+};
 struct OnHold {};
 struct NotTried {};  // not looked at yet: newer than the last plan
 
 using Why =
     std::variant<NotTried, Infeasible, NoRoom, WouldDelay, HasReservation, Preempting, OverQuota,
-                 BehindFirst, NotBefore, WaitsFor, NoCluster, UnknownQueue, OnHold>;
+                 BehindFirst, NotBefore, WaitsFor, NoCluster, UnknownQueue, FurtherTree, OnHold>;
 
 /// When a job is expected to start, with a band that holds four times out of five if the past is a
 /// guide.

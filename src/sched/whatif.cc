@@ -443,6 +443,7 @@ std::optional<Why> not_yet(const World& world, const model::JobSpec& spec, const
                            Time now) {
   const QueueId queue = world.quota.find(spec.queue);
   if (queue.is_none() || !world.quota[queue].alive) return UnknownQueue{};
+  if (!world.quota.is_in_main_tree(queue)) return FurtherTree{queue};
   if (spec.held) return OnHold{};
   if (policy.rules.has(Rule::Dependencies)) {
     for (const std::string& id : spec.depends_on) {
@@ -538,7 +539,7 @@ std::vector<Counterfactual> what_if(World& world, Agenda& agenda, const Policy& 
                                     JobSlot slot, Time now) {
   const Job& job = world.job(slot);
   if (job.state != model::JobState::Waiting || job.line.is_none()) return {};
-  if (!world.quota[job.queue].alive) return {};
+  if (!world.quota[job.queue].alive || !world.quota.is_in_main_tree(job.queue)) return {};
   if (!job.reservation.is_none() && world.reservation(job.reservation).preempting) return {};
   world.fleet.settle(world.shapes);
   Kit kit(agenda, policy);

@@ -505,7 +505,12 @@ TEST_F(Submit, SaysWhyNotAsTheVerdictWould) {
   nowhere.gang.clusters = {"b"};
   model::JobSpec unknown = gang("unknown", 1, 8);
   unknown.queue = "nowhere";
-  for (const model::JobSpec& spec : {over, room, never, nowhere, unknown}) {
+  model::QueueSpec further = queue("apollo");
+  further.tree = "projects";
+  site.tell(model::QueueSet{further});
+  model::JobSpec elsewhere = gang("elsewhere", 1, 8);
+  elsewhere.queue = "apollo";
+  for (const model::JobSpec& spec : {over, room, never, nowhere, unknown, elsewhere}) {
     const SubmitAnswer answer = ask(spec);
     EXPECT_FALSE(answer.starts_now) << spec.id;
     Site copy(site);

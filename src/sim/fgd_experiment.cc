@@ -134,6 +134,8 @@ class Experiment {
     return result;
   }
 
+  const sched::World& world() const { return world_; }
+
  private:
   void take(model::EventBody body) { sched::apply(world_, {now_, std::move(body)}, policy_); }
 
@@ -167,6 +169,10 @@ class Experiment {
 
 FgdRun run_fgd(const FgdTrace& trace, sched::NodeChoice choice, std::uint64_t seed) {
   return Experiment(trace, choice, seed).run(arrivals(trace, seed));
+}
+
+MachineLimits machine_limits(const FgdTrace& trace) {
+  return measure_machine(Experiment(trace, sched::NodeChoice::Worth, 0).world());
 }
 
 MeanAndDeviation mean_of(const std::vector<double>& values) {

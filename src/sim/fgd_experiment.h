@@ -12,6 +12,7 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "sched/policy.h"
+#include "sim/engine_measure.h"
 
 namespace muster::sim {
 
@@ -43,6 +44,9 @@ struct FgdRun {
 };
 
 FgdRun run_fgd(const FgdTrace& trace, sched::NodeChoice choice, std::uint64_t seed);
+
+/// With the node table of the trace.
+MachineLimits machine_limits(const FgdTrace& trace);
 
 struct MeanAndDeviation {
   double mean = 0;

@@ -186,26 +186,27 @@ std::vector<model::Event> FleetGenerator::fleet() const {
     for (model::Event& node : nodes_of(c)) events.push_back(std::move(node));
   }
   const int branch = std::max(1, static_cast<int>(std::lround(std::cbrt(size_.queues))));
-  const auto set = [&](std::string name, std::string parent, std::uint32_t weight) {
+  const std::int64_t promised =
+      std::int64_t{size_.nodes} * fleet_gpus_per_node * 1000 * size_.guaranteed_percent / 100;
+  /// `siblings`: how many there are of its level, in the whole tree.
+  const auto set = [&](std::string name, std::string parent, std::uint32_t weight, int siblings) {
     model::QueueSpec spec;
     spec.name = std::move(name);
     spec.parent = std::move(parent);
     spec.weight = weight;
-    if (spec.parent.empty() && size_.guaranteed_percent > 0) {
-      const std::int64_t gpus = std::int64_t{size_.nodes} * fleet_gpus_per_node;
-      spec.limits["gpu"].guaranteed = gpus * 1000 * size_.guaranteed_percent / 100 / branch;
-    }
+    if (promised > 0 && (spec.parent.empty() || size_.nested_guarantees))
+      spec.limits["gpu"].guaranteed = promised / siblings;
     events.push_back({at_, model::QueueSet{std::move(spec)}});
   };
   for (int a = 0; a < branch; ++a) {
-    set(fmt::format("org-{}", a), "", 1 + static_cast<std::uint32_t>(a) % 3);
+    set(fmt::format("org-{}", a), "", 1 + static_cast<std::uint32_t>(a) % 3, branch);
     for (int b = 0; b < branch; ++b)
-      set(fmt::format("group-{}-{}", a, b), fmt::format("org-{}", a), 1);
+      set(fmt::format("group-{}-{}", a, b), fmt::format("org-{}", a), 1, branch * branch);
   }
   for (int t = 0; t < size_.queues; ++t) {
     set(teams_[static_cast<std::size_t>(t)].queue,
         fmt::format("group-{}-{}", t % branch, t / branch % branch),
-        1 + static_cast<std::uint32_t>(t) % 4);
+        1 + static_cast<std::uint32_t>(t) % 4, size_.queues);
   }
   return events;
 }

@@ -30,6 +30,8 @@ struct FleetSize {
   std::uint64_t seed = 1;
   /// Top queues are promised this part of the fleet's GPUs in all; 0: nobody is promised anything.
   int guaranteed_percent = 0;
+  /// And they promise all of that on, evenly, to the queues below them, those to their teams.
+  bool nested_guarantees = false;
 };
 
 constexpr int fleet_gpus_per_node = 8;

@@ -89,5 +89,28 @@ TEST(FleetGenerator, TheFleetHasAllNodesAndAllQueuesAndTheOccupationIsOnThem) {
   });
 }
 
+TEST(FleetGenerator, WhatIsPromisedIsHandedOnToTheTeamsIfThatIsAskedFor) {
+  for (const bool nested : {false, true}) {
+    FleetSize size = small();
+    size.guaranteed_percent = 60;
+    size.nested_guarantees = nested;
+    std::map<int, std::int64_t> promised;  // by level
+    sched::World world;
+    for (const model::Event& event : FleetGenerator(size, Time{0}).fleet())
+      sched::apply(world, event, sched::Policy{});
+    for (const sched::QueueId id : world.quota.by_name()) {
+      int level = 0;
+      for (sched::QueueId up = world.quota[id].parent; !up.is_none(); up = world.quota[up].parent)
+        ++level;
+      const std::vector<sched::LimitRec>& limits = world.quota[id].limits;
+      const std::int64_t here = limits.at(sched::resource_gpu.index()).guaranteed;
+      if (here != sched::unset) promised[level] += here;
+    }
+    EXPECT_EQ(promised,
+              nested ? (std::map<int, std::int64_t>{{1, 4'800'000}, {2, 4'800'000}, {3, 4'800'000}})
+                     : (std::map<int, std::int64_t>{{1, 4'800'000}}));
+  }
+}
+
 }  // namespace
 }  // namespace muster::sim

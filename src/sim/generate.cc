@@ -59,7 +59,7 @@ Workload demo_workload(const GenerateOptions& options) {
   w.queues.push_back(queue("students", 1, 0));
   const int count = options.jobs > 0 ? options.jobs : 200;
   const Duration span = options.span.ms > 0 ? options.span : hours(5);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count - 1; ++i) {  // and the urgent gang
     const Kind& kind = draw_kind(prng);
     SimJob job;
     job.submit = Time{prng.between(0, span.ms)};

@@ -20,6 +20,13 @@ TEST(Simulation, EveryJobOfTheDemoSucceeds) {
   EXPECT_EQ(o.states.size(), 1u);
 }
 
+TEST(Simulation, TheDemoHasAsManyJobsAsWereAskedFor) {
+  for (const int jobs : {1, 2, 10}) {
+    const Workload w = demo_workload({1, jobs, hours(1)});
+    EXPECT_EQ(w.jobs.size(), static_cast<std::size_t>(jobs));
+  }
+}
+
 TEST(Simulation, ASeedGivesTheSameHistoryTwiceAndAnotherSeedAnother) {
   const auto hash = [](std::uint64_t seed) {
     SimulateOptions options;
@@ -32,7 +39,7 @@ TEST(Simulation, ASeedGivesTheSameHistoryTwiceAndAnotherSeedAnother) {
 }
 
 TEST(Simulation, AnIncidentIsToldAndSurvived) {
-  Workload w = demo_workload({2, 30, hours(1)});
+  Workload w = demo_workload({2, 31, hours(1)});
   w.incidents = {{Time{0} + minutes(10), minutes(20), "oslo", ""}};
   const Outcome o = simulate(w, every_step);
   EXPECT_EQ(o.violation, "");
@@ -41,7 +48,7 @@ TEST(Simulation, AnIncidentIsToldAndSurvived) {
 }
 
 TEST(Simulation, CordonsAndDrainsAreToldAndSurvived) {
-  Workload w = demo_workload({2, 30, hours(1)});
+  Workload w = demo_workload({2, 31, hours(1)});
   w.incidents = {{Time{0} + minutes(5), minutes(20), "berlin", "berlin-1", Trouble::Cordon},
                  {Time{0} + minutes(10), minutes(20), "oslo", "", Trouble::Drain}};
   const Outcome o = simulate(w, every_step);
@@ -67,9 +74,14 @@ TEST(Simulation, AJobNothingCanHoldIsALivenessFailure) {
 TEST(Summary, CountsFromTheClustersRecord) {
   const Workload w = demo_workload({1, 60, hours(2)});
   const Summary s = summarize(w, simulate(w, every_step));
-  EXPECT_EQ(s.jobs, 61u);
-  EXPECT_EQ(s.waits.size(), 61u);
+  EXPECT_EQ(s.jobs, 60u);
+  EXPECT_EQ(s.waits.size(), 60u);
   EXPECT_EQ(s.queues.size(), 3u);
+  const Summary before = outline(w);
+  EXPECT_EQ(before.jobs, s.jobs);
+  EXPECT_EQ(before.nodes, s.nodes);
+  EXPECT_EQ(before.capacity_milli, s.capacity_milli);
+  EXPECT_TRUE(before.by_gpu);
   EXPECT_GT(s.use, 0.1);
   EXPECT_LE(s.use, 1.0);
   EXPECT_LE(s.wait(50), s.wait(90));

@@ -27,7 +27,7 @@ std::map<std::string, std::string> top_queues(const Workload& workload) {
   return top;
 }
 
-Summary summarize(const Workload& workload, const Outcome& outcome) {
+Summary outline(const Workload& workload) {
   Summary s;
   s.jobs = workload.jobs.size();
   s.nodes = workload.machines.size();
@@ -39,6 +39,11 @@ Summary summarize(const Workload& workload, const Outcome& outcome) {
   }
   s.by_gpu = gpus > 0;
   s.capacity_milli = s.by_gpu ? gpus : cpus;
+  return s;
+}
+
+Summary summarize(const Workload& workload, const Outcome& outcome) {
+  Summary s = outline(workload);
   const std::int64_t last = workload.jobs.empty() ? 1 : workload.jobs.back().submit.ms;
   const Time window{std::max<std::int64_t>(1, std::min(last, outcome.end.ms))};
   const auto top = top_queues(workload);

@@ -35,6 +35,8 @@ struct Summary {
   Duration wait(int percent) const;
 };
 
+/// What can be said before the run: jobs, nodes and the capacity.
+Summary outline(const Workload& workload);
 Summary summarize(const Workload& workload, const Outcome& outcome);
 
 /// The top queue above each queue, by name.

@@ -73,7 +73,7 @@ struct GenerateOptions {
   Duration span{0};  // over which jobs arrive; 0: as the generator likes
 };
 
-/// Two clusters, three queues, about 200 jobs, a node that fails and an urgent gang.
+/// Two clusters, three queues, 200 jobs with an urgent gang among them, a node that fails.
 Workload demo_workload(const GenerateOptions& options);
 /// Everything a job can ask for, at random; every job can run on the healthy fleet.
 Workload random_workload(const GenerateOptions& options);

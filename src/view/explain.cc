@@ -168,6 +168,9 @@ struct VerdictLine {
     return line;
   }
   std::string operator()(const UnknownQueue&) const { return "unknown-queue"; }
+  std::string operator()(const FurtherTree& w) const {
+    return "further-tree " + world.quota.tree_name(w.queue);
+  }
   std::string operator()(const OnHold&) const { return "on-hold"; }
 };
 
@@ -286,6 +289,10 @@ struct VerdictSentence {
     return text;
   }
   std::string operator()(const UnknownQueue&) const { return "its queue does not exist"; }
+  std::string operator()(const FurtherTree& w) const {
+    return fmt::format("its queue {} is of the tree '{}', which jobs name in extra_queues",
+                       queue_name(world, w.queue), world.quota.tree_name(w.queue));
+  }
   std::string operator()(const OnHold&) const { return "on hold until somebody releases it"; }
 
  private:

@@ -33,6 +33,9 @@ struct Explain : testing::Test {
     model::QueueSpec queue;
     queue.name = "research";
     tell(model::QueueSet{queue});
+    queue.name = "apollo";
+    queue.tree = "projects";
+    tell(model::QueueSet{queue});
     for (const std::string id : {"train-7", "train-3"}) {
       model::JobSpec job;
       job.id = id;
@@ -71,6 +74,7 @@ TEST_F(Explain, EveryVerdictHasALine) {
   EXPECT_EQ(line(Why{WaitsFor{train7}}), "waits-for train-7");
   EXPECT_EQ(line(Why{NoCluster{1, 0}}), "no-cluster excluded=1 unhealthy=0");
   EXPECT_EQ(line(Why{UnknownQueue{}}), "unknown-queue");
+  EXPECT_EQ(line(Why{FurtherTree{world.quota.find("apollo")}}), "further-tree projects");
   EXPECT_EQ(line(Why{OnHold{}}), "on-hold");
 }
 
@@ -93,6 +97,8 @@ TEST_F(Explain, EveryVerdictIsASentence) {
             "over quota: queue research may use no more GPUs, asks 8 (the rest is promised to "
             "others)");
   EXPECT_EQ(say(Why{WaitsFor{JobSlot::none()}}), "waits for a job that is not there");
+  EXPECT_EQ(say(Why{FurtherTree{world.quota.find("apollo")}}),
+            "its queue apollo is of the tree 'projects', which jobs name in extra_queues");
   const Why lacking{NoCluster{0, 0, 1, ShapeId::none(), 0}};
   EXPECT_EQ(line(lacking), "no-cluster excluded=0 unhealthy=0 lacking=1 ?");
   EXPECT_EQ(say(lacking), "no cluster serves its kind ?: is a definition missing?");

@@ -88,7 +88,7 @@ struct WhyFields {
     out["victims"] = w.victims;
   }
   void operator()(const OverQuota& w) const {
-    constexpr std::array<std::string_view, 3> bounds = {"maximum", "borrow", "held"};
+    constexpr std::array<std::string_view, 4> bounds = {"maximum", "borrow", "held", "kept"};
     const std::string& resource = world.quota.resource_name(w.resource);
     out["queue"] = world.quota[w.queue].name;
     out["resource"] = resource;
@@ -107,6 +107,10 @@ struct WhyFields {
     out["missing_kind"] = missing_kind(world, w);
   }
   void operator()(const UnknownQueue&) const {}
+  void operator()(const FurtherTree& w) const {
+    out["queue"] = world.quota[w.queue].name;
+    out["tree"] = world.quota.tree_name(w.queue);
+  }
   void operator()(const OnHold&) const {}
   void operator()(const NotTried&) const {}
 

@@ -92,6 +92,32 @@ TEST_F(Json, AJobRow) {
   EXPECT_EQ(list[0].at("id"), "waits");
 }
 
+TEST_F(Json, EveryBoundOfAQuotaHasItsWord) {
+  const std::vector<std::pair<QuotaBound, std::string>> bounds = {{QuotaBound::Maximum, "maximum"},
+                                                                  {QuotaBound::Borrow, "borrow"},
+                                                                  {QuotaBound::Held, "held"},
+                                                                  {QuotaBound::Kept, "kept"}};
+  for (const auto& [bound, word] : bounds) {
+    JobRow waits = row("waits");
+    waits.why = OverQuota{world.quota.find("q"), resource_gpu, bound, 2'000, 1'000};
+    const json::object why = json::parse(job_json(world, waits, now)).at("verdict").as_object();
+    EXPECT_EQ(why.at("bound"), json::value(word));
+  }
+}
+
+TEST_F(Json, AJobInAFurtherTreeIsToldItsTree) {
+  model::QueueSpec queue;
+  queue.name = "apollo";
+  queue.tree = "projects";
+  tell(model::QueueSet{queue});
+  JobRow lost = row("waits");
+  lost.why = FurtherTree{world.quota.find("apollo")};
+  const json::object why = json::parse(job_json(world, lost, now)).at("verdict").as_object();
+  EXPECT_EQ(why.at("kind"), "further-tree");
+  EXPECT_EQ(why.at("queue"), "apollo");
+  EXPECT_EQ(why.at("tree"), "projects");
+}
+
 TEST_F(Json, AQueueThatWasRemovedIsSeenAsLongAsItHasJobs) {
   model::QueueSpec queue;
   queue.name = "empty";

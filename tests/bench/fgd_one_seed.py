@@ -27,6 +27,10 @@ def main():
         stdout=subprocess.PIPE).stdout
     found = json.loads(output)
     print(output, end="")
+    if missing := {"machine_scan_ns_per_node", "machine_copy_gb_per_s",
+                   "machine_lookups_per_s"} - found.keys():
+        print(f"no raw limits of the machine: {sorted(missing)}")
+        return 1
     if found["allocated_100_pct"] < ALLOCATED_100:
         print(f"allocated at 100 %: below {ALLOCATED_100:.2f}")
         return 1

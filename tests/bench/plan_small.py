@@ -10,10 +10,11 @@ import sys
 import tempfile
 
 KEYS = """gangs_per_s pods_per_s first_plan_s used_gangs_per_s event_p99_us event_p50_us
-event_max_us
+event_max_us guarantees_event_p99_us nested_guarantees_event_p50_us nested_guarantees_event_p99_us
 bytes_per_waiting_job growth_exponent no_verdict_ms no_counterfactuals_ms no_room_verdict_ms
 no_room_counterfactuals_ms shapes pod_shapes
-node_classes lines machine_scan_ns_per_node machine_copy_gb_per_s machine_lookups_per_s""".split()
+node_classes lines""".split()
+MACHINE = ("machine_scan_ns_per_node", "machine_copy_gb_per_s", "machine_lookups_per_s")
 ROW = {"measure", "value", "unit", "limit", "ratio", "reach", "ok"}
 GROWTH = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --growth-events 10".split()
 SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40 --growth-events 10".split()
@@ -33,7 +34,8 @@ def main():
     command = [sys.argv[1], "bench", "plan", *SIZE]
     found = json.loads(subprocess.run([*command, "-o", "json"], check=True, text=True,
                                       stdout=subprocess.PIPE).stdout)
-    bad = [f"no key {key}" for key in KEYS if not isinstance(found.get(key), (int, float))]
+    bad = [f"no key {key}" for key in (*KEYS, *MACHINE)
+           if not isinstance(found.get(key), (int, float))]
     if found.get("jobs_without_verdict") != 0:
         bad.append(f"{found.get('jobs_without_verdict')} waiting jobs have no verdict")
     if found.get("deterministic") is not True:
@@ -50,9 +52,11 @@ def main():
         text = subprocess.run([*command, "--no-growth", "--rows", rows], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         bad += bad_rows(rows, "empty fleet: gangs placed per second")
-        subprocess.run([sys.argv[1], "bench", "growth", *GROWTH, "--rows", rows], check=True,
-                       stdout=subprocess.DEVNULL)
+        growth = subprocess.run([sys.argv[1], "bench", "growth", *GROWTH, "--rows", rows, "-o",
+                                 "json"], check=True, text=True, stdout=subprocess.PIPE).stdout
         bad += bad_rows(rows, "growth exponent")
+        keys = json.loads(growth).keys()
+        bad += [f"growth: no key {key}" for key in ("growth_exponent", *MACHINE) if key not in keys]
     if "gangs placed per second" not in text:
         bad.append("the text has no line of gangs per second")
     print("\n".join(bad) if bad else "ok")

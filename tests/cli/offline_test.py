@@ -176,6 +176,20 @@ class Simulate(unittest.TestCase):
                                  check=True).stdout.strip()
         self.assertTrue(first.endswith(f", seed 7, {version}"), first)
 
+    def test_the_help_says_where_a_seed_changes_nothing(self):
+        words = " ".join(self.sim("run", "--help").stdout.split())
+        self.assertIn("nothing is in a FILE or in kueue without --faults", words)
+
+    def test_the_first_line_comes_before_the_run(self):
+        with subprocess.Popen([BINARY, "sim", "run", "--faults", "--jobs", "20000", "--seed", "7"],
+                              text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            first = process.stdout.readline()
+            runs = process.poll() is None
+            process.kill()
+        self.assertIn(", seed 7, ", first)
+        self.assertTrue(runs, "a run that is cut short has said its seed")
+
     def test_lists_of_the_experiment_that_are_swapped_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             nodes, pods = f"{folder}/nodes.csv", f"{folder}/pods.csv"

@@ -50,7 +50,8 @@ class Writer {
       : draw_(seed),
         with_(draw_),
         strays_(Prng(seed + 1'000'000'009).chance(25)),
-        draw_kinds_(seed + 2'000'000'011) {}
+        draw_kinds_(seed + 2'000'000'011),
+        draw_trees_(seed + 3'000'000'019) {}
 
   History write(int lines) {
     set_up();
@@ -93,6 +94,11 @@ class Writer {
     if (with_.trees) {
       add(fmt::format("queue extra tree=other {}:gpu={}", pick({"max", "guaranteed"}),
                       between(0, 8)));
+      if (draw_trees_.chance(50)) {
+        add(fmt::format("queue below parent=extra max:gpu={}", draw_trees_.between(0, 8)));
+        add("queue third tree=third");
+        further_ = {"extra", "below", "third", "extra,below", "third,below"};
+      }
     }
     if (with_.pools) {
       add(fmt::format("pool p cluster={} {}", one_of(clusters_),
@@ -162,6 +168,8 @@ class Writer {
     const std::string id = fmt::format("j{}", jobs_.size() + 1);
     std::string line = fmt::format("submit {} queue={}", id,
                                    chance(97) ? one_of(queues_) : std::string("nowhere"));
+    const bool lost = !further_.empty() && draw_trees_.chance(5);
+    if (lost) line = fmt::format("submit {} queue=below", id);
     if (with_.priorities) line += fmt::format(" prio={}", pick({"10", "50", "50", "70", "90"}));
     if (with_.times && chance(60)) line += fmt::format(" limit={}", pick({"5m", "30m", "2h"}));
     if (with_.times && chance(10)) line += fmt::format(" after={}", pick({"1m", "10m"}));
@@ -179,7 +187,7 @@ class Writer {
     if (with_.clusters && chance(30)) line += " on-loss=rerun";
     if (with_.requeues && chance(40)) line += fmt::format(" retries={}", between(1, 2));
     if (with_.dependencies && chance(40) && !jobs_.empty()) line += " needs=" + one_of(jobs_);
-    if (with_.trees && chance(50)) line += " extra=extra";
+    if (with_.trees && chance(50) && !lost) line += fmt::format(" extra={}", further());
     if (chance(20)) line += " name=train";
     if (with_.requeues && chance(10)) line += " held";
     const bool sets = with_.sets && chance(50);
@@ -198,6 +206,11 @@ class Writer {
       add(again);
       jobs_.push_back(copy);
     }
+  }
+
+  /// Several of one tree count once.
+  std::string_view further() {
+    return further_.empty() ? "extra" : further_[draw_trees_.below(further_.size())];
   }
 
   std::string pods() {
@@ -327,7 +340,11 @@ class Writer {
         add(fmt::format("priority {} {}", one_of(jobs_), between(1, 99)));
         break;
       case 1:
-        add(fmt::format("move {} {}", one_of(jobs_), one_of(queues_)));
+        if (!further_.empty() && draw_trees_.chance(10)) {
+          add(fmt::format("move {} below", one_of(jobs_)));
+        } else {
+          add(fmt::format("move {} {}", one_of(jobs_), one_of(queues_)));
+        }
         break;
       case 2: {
         const std::string name = one_of(queues_);
@@ -349,10 +366,12 @@ class Writer {
   bool
       strays_;  // pods are bound elsewhere; drawn apart, so that other histories stay what they are
   Prng draw_kinds_;  // apart for the same reason
+  Prng draw_trees_;
   History history_;
   std::vector<std::string> clusters_;
   std::vector<std::string> nodes_;
   std::vector<std::string> queues_;
+  Words further_;  // what jobs may charge beside their queue, if there are several
   std::vector<std::string> jobs_;
 };
 

@@ -457,6 +457,24 @@ class OwnServer(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(server.get("/readyz")[0], 200, "a wrong file changes nothing")
 
+    def test_a_job_is_of_the_main_tree_and_charges_one_queue_of_each_other(self):
+        server = self.begin(HERE + QUEUES + "trees:\n- {name: projects, queues: [{name: apollo}, "
+                            "{name: gemini}]}\n")
+        known = {"command": "true", "held": True, "extra_queues": ["apollo"]}
+        status, answer, _ = server.api("POST", "/jobs", known)
+        self.assertEqual(status, 201, answer)
+        other = "is of the tree 'projects', which jobs name in extra_queues"
+        for method, path, body, wrong in (
+                ("POST", "/jobs", {"command": "true", "queue": "apollo"}, other),
+                ("PATCH", f"/jobs/{answer['ids'][0]}", {"queue": "gemini"}, other),
+                ("POST", "/jobs", {**known, "extra_queues": ["apollo", "gemini"]},
+                 "extra_queues[1]: gemini is of the tree 'projects' as apollo is"),
+                ("POST", "/jobs", {**known, "extra_queues": ["other"]},
+                 "extra_queues[0]: other is of the main tree")):
+            status, refused, _ = server.api(method, path, body)
+            self.assertEqual(status, 400, refused)
+            self.assertIn(wrong, refused["error"]["message"])
+
     def test_a_cluster_that_is_removed_from_the_file_leaves_when_its_jobs_have_ended(self):
         two = HERE + "- {name: old, type: simulated, run_time: 1h, nodes: [{gpu: {T4: 1}}]}\n"
         server = self.begin(two)

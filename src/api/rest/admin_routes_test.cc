@@ -188,10 +188,18 @@ TEST_F(AdminRoutes, AQueueStaysForJobsThatStandInNoLine) {
   submit("later", "q", [this](model::JobSpec& job) { job.start_after = now + hours(1); });
   EXPECT_EQ(remove("/queues/q").status, 409);
   tell(model::JobCancelled{"later"});
-  submit("also", "other", [](model::JobSpec& job) { job.extra_queues = {"q"}; });
-  EXPECT_EQ(remove("/queues/q").status, 409);
-  tell(model::JobCancelled{"also"});
   EXPECT_EQ(remove("/queues/q").status, 204);
+}
+
+TEST_F(AdminRoutes, AQueueOfAFurtherTreeStaysForJobsThatChargeIt) {
+  model::QueueSpec queue;
+  queue.name = "apollo";
+  queue.tree = "projects";
+  tell(model::QueueSet{queue});
+  submit("also", "other", [](model::JobSpec& job) { job.extra_queues = {"apollo"}; });
+  EXPECT_EQ(remove("/queues/apollo").status, 409);
+  tell(model::JobCancelled{"also"});
+  EXPECT_EQ(remove("/queues/apollo").status, 204);
 }
 
 TEST_F(AdminRoutes, ACordonChangesNothingElseOfTheCluster) {

@@ -5,6 +5,7 @@
 
 #include "api/rest/answers.h"
 #include "api/rest/api.h"
+#include "api/rest/job_queues.h"
 #include "base/text.h"
 #include "net/url.h"
 #include "sched/plan.h"
@@ -314,11 +315,10 @@ Events apply_patch(const Patch& patch, const sched::World& world, const sched::J
   if (model::is_final(job.state)) return conflict(job, "it cannot be changed any more");
   std::vector<model::EventBody> events;
   if (patch.queue) {
-    const sched::QueueId queue = world.quota.find(*patch.queue);
-    if (queue.is_none() || !world.quota[queue].alive)
-      return invalid(fmt::format("queue: there is no queue \"{}\"", *patch.queue));
+    if (Status there = check_queue(world, *patch.queue); !there) return there.error();
     if (job.active) return conflict(job, "its queue can be changed while it waits only");
-    if (queue != job.queue) events.emplace_back(model::QueueChanged{job.id, *patch.queue});
+    if (world.quota.find(*patch.queue) != job.queue)
+      events.emplace_back(model::QueueChanged{job.id, *patch.queue});
   }
   if (patch.priority && *patch.priority != job.priority)
     events.emplace_back(model::PriorityChanged{job.id, *patch.priority});

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "api/rest/job_queues.h"
 #include "base/text.h"
 #include "config/job_objects.h"
 #include "view/state_word.h"
@@ -21,15 +22,6 @@ constexpr Duration known_for = minutes(20);  // less than unnamed payloads are k
 std::uint64_t random_seed() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
-}
-
-std::string known_queues(const sched::World& world, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const sched::QueueId id : world.quota.by_name()) {
-    if (world.quota[id].alive) names.push_back(world.quota[id].name);
-  }
-  const std::string near = nearest(name, names);
-  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
 }
 
 /// A job that the engine has forgotten is in the tables still: one that succeeded need not be
@@ -65,18 +57,6 @@ Status check_pins(const sched::World& world, const std::vector<std::string>& pin
   const std::string near = nearest(pins.front(), names);
   return invalid(fmt::format("clusters: there is no cluster \"{}\"{}", pins.front(),
                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-}
-
-Status check_queues(const sched::World& world, const model::JobSpec& spec) {
-  std::vector<std::string> queues = spec.extra_queues;
-  queues.push_back(spec.queue);
-  for (const std::string& queue : queues) {
-    const sched::QueueId id = world.quota.find(queue);
-    if (id.is_none() || !world.quota[id].alive)
-      return invalid(
-          fmt::format("queue: there is no queue \"{}\"{}", queue, known_queues(world, queue)));
-  }
-  return Ok{};
 }
 
 Missing missing_of(const sched::World& world, const std::vector<model::JobSpec>& specs) {
