@@ -17,7 +17,8 @@ import muster_test
 from binaries import find_binaries
 from control_plane import ControlPlane
 from on_clusters import run_on
-from rbac import grant
+from rbac import create as create_right
+from rbac import grant, manifest
 from side_by_side import alone
 from with_server import WithServer
 
@@ -970,9 +971,15 @@ class Rights(WithHub):
         self.wait_state("fine", "Completed")
 
     def test_the_printed_rules_are_enough(self):
+        self.check_printed_rules()
+
+    def test_the_printed_rules_are_enough_with_quota(self):
+        self.check_printed_rules(", quota: true")
+
+    def check_printed_rules(self, more=""):
         grant(self.binary, CLUSTER, self.namespace, "--user", "nobody", "--appwrappers",
               "--kinds", "Job", "--name", self.namespace)
-        self.begin_hub(kubeconfig=CLUSTER.write_kubeconfig(
+        self.begin_hub(more, kubeconfig=CLUSTER.write_kubeconfig(
             f"{self.namespace}.kubeconfig", user={"token": "token-of-nobody"}))
         self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})),
                     components("new", job("new")))
@@ -980,6 +987,25 @@ class Rights(WithHub):
         self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
         log = self.server.log()
         self.assertNotIn("orbidden", log, log)
+
+    def test_without_the_right_to_read_quota_it_says_why_nothing_is_taken(self):
+        for made in manifest(self.binary, self.namespace, "--appwrappers", "--kinds", "Job",
+                             "--name", self.namespace):
+            if "rules" in made:
+                made["rules"] = [one for one in made["rules"]
+                                 if one["resources"] != ["quotasubtrees"]]
+            create_right(CLUSTER, made)
+        token = self.kubectl("create", "token", self.namespace).strip()
+        self.begin_hub(", quota: true", kubeconfig=CLUSTER.write_kubeconfig(
+            f"{self.namespace}.kubeconfig", user={"token": token}))
+        self.create(wrapper("left", job("left")))
+
+        def warns():
+            self.muster("aw", "list")
+            return "ibm.com cannot be read, so no AppWrapper is taken" in self.said
+        self.wait("the list says why", warns)
+        self.assertEqual(self.status("left"), {})
+        self.assertEqual(self.server.log().count("QuotaSubtrees of ibm.com cannot be read"), 1)
 
     def test_mcad_makes_what_it_may_make_itself(self):
         self.profile = "mcad"

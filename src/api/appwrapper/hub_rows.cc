@@ -26,8 +26,9 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
   answer([this, filter = std::move(filter), then = std::move(then)] {
     WrapperPage page;
     page.warning = unserved_;
+    if (page.warning.empty() && quota_) page.warning = quota_->trouble();
     page.is_early = unserved_.empty() && !listed_.contains(WrapperGroup::Workload);
-    if (page.is_early)
+    if (page.is_early && page.warning.empty())
       page.warning = fmt::format("cluster {} has not told its AppWrappers yet", options_.cluster);
     if (!filter.after || filter.after->kind == wrapper_kind) add_wrappers(filter, page);
     if (labelled_ && !page.has_more) labelled_->add_rows(filter, page);

@@ -38,7 +38,33 @@ std::vector<std::string> queues_left(const sched::World& world, const work::Quot
 }
 
 QuotaDesk::QuotaDesk(kube::Client& client, Parts parts) : parts_(std::move(parts)) {
-  watch_ = std::make_unique<QuotaWatch>(client, [this] { parts_.later([this] { follow(); }); });
+  QuotaWatch::Handlers on;
+  on.on_change = [this] { parts_.later([this] { follow(); }); };
+  on.on_trouble = [this](const std::string& group, const std::string& why) {
+    parts_.later([this, group, why] { set_trouble(group, why); });
+  };
+  watch_ = std::make_unique<QuotaWatch>(client, std::move(on));
+}
+
+/// Each reason is said once.
+void QuotaDesk::set_trouble(const std::string& group, const std::string& why) {
+  if (why.empty()) {
+    if (troubles_.erase(group) > 0)
+      parts_.say(fmt::format("quota: QuotaSubtrees of {} are read again", group));
+    return;
+  }
+  if (std::exchange(troubles_[group], why) != why) parts_.say(words_of(group, why));
+}
+
+std::string QuotaDesk::trouble() const {
+  if (troubles_.empty()) return "";
+  const auto& [group, why] = *troubles_.begin();
+  return words_of(group, why);
+}
+
+std::string QuotaDesk::words_of(const std::string& group, const std::string& why) const {
+  return fmt::format("quota: QuotaSubtrees of {} cannot be read, so {}: {}", group,
+                     has_followed_ ? "the queues stay as they are" : "no AppWrapper is taken", why);
 }
 
 void QuotaDesk::follow() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,8 +35,12 @@ class QuotaDesk {
 
   /// The queues of an AppWrapper with these labels. NotFound: one of them is not there.
   Result<work::Designation> designation_of(const model::Labels& labels) const;
+  /// Why the trees are not known, or not as they are now; "": they are.
+  std::string trouble() const;
 
  private:
+  void set_trouble(const std::string& group, const std::string& why);
+  std::string words_of(const std::string& group, const std::string& why) const;
   void follow();
   void follow_later();
   void put_queues(const work::QuotaForest& wanted);
@@ -44,7 +49,8 @@ class QuotaDesk {
   const Parts parts_;
   work::QuotaForest forest_;  // whose queues are in the books
   bool has_followed_ = false;
-  std::vector<std::string> told_;  // problems
+  std::vector<std::string> told_;                // problems
+  std::map<std::string, std::string> troubles_;  // by group: why it cannot be read
   std::unique_ptr<QuotaWatch> watch_;
 };
 
