@@ -349,6 +349,21 @@ class Mcad(WithHub):
         self.wait("one job is left", lambda: len(
             self.server.api("GET", "/jobs?state=Running")[1]["jobs"]) == 1)
 
+    def test_a_priority_that_changed_while_no_server_ran_is_followed(self):
+        made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"), priority=5)
+        self.create(made)
+        self.wait("it backs off", lambda: self.status("late").get("queuejobstate") == "Backoff")
+        job_id = self.status("late")["muster"]["job"]
+        self.assertEqual(self.server.job(job_id)["priority"], 5)
+        self.server.terminate()
+        self.kubectl("patch", "appwrapper", "late", "--type=merge", "-p",
+                     '{"spec": {"priority": 9}}')
+        self.server.start()
+        self.wait("its job has it", lambda: self.server.job(job_id)["priority"] == 9)
+        self.wait("so has the list", lambda: [
+            one["priority"] for one in self.server.api("GET", "/appwrappers")[1]["appwrappers"]
+        ] == [9])
+
     @alone  # or kubectl means another kind by the same word
     def test_one_of_the_old_group_is_dispatched(self):
         """Without kubectl, which would mean those of the old group by `appwrapper` from then on."""

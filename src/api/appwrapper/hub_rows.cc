@@ -113,6 +113,7 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   const model::JobRow& job = *facts.row;
   row.job = job.id;
   row.queue = job.queue;
+  row.priority = job.priority;
   row.attempt = job.attempt;
   if (facts.is_seen()) {
     row.pods = facts.sight.pods;

@@ -190,20 +190,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   if (known) {
     record.facts.row = slim(std::move(*known));
     if (kept) return keep_failed(record, *kept, now);
-    const model::JobState state = record.facts.row->state;
-    if (!model::is_active(state) && !model::is_final(state)) waits_->set(record.job(), now);
-    if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);
-    if (as_job) {  // what changed while nobody watched
-      WrapperAsk followed = record.facts.ask;
-      followed.is_held = was_suspended(status);
-      edit(record, followed);
-      const std::uint64_t content = written_content(status);
-      if (content != 0 && content != record.facts.ask.content) {
-        record.facts.ask.content = content;
-        follow_content(record, change);
-      }
-    }
-    return touch(record);
+    return go_on(record, change, as_job.ok(), now);
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
   // Deleted before it became a job: it becomes none.
@@ -232,6 +219,25 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   } else {
     refuse(record, as_job.error().message);
   }
+}
+
+void AppWrapperHub::go_on(Record& record, const WrapperChange& change, bool is_read, Time now) {
+  const model::JobRow& row = *record.facts.row;
+  if (!model::is_active(row.state) && !model::is_final(row.state)) waits_->set(record.job(), now);
+  if (row.state == model::JobState::Succeeded) expire(record, row.finished);
+  if (is_read) {  // what changed while nobody watched
+    const json::object status = status_of(*change.object);
+    WrapperAsk followed = record.facts.ask;
+    followed.is_held = was_suspended(status);
+    followed.priority = followed_priority(status).value_or(row.priority);
+    edit(record, followed);
+    const std::uint64_t content = written_content(status);
+    if (content != 0 && content != record.facts.ask.content) {
+      record.facts.ask.content = content;
+      follow_content(record, change);
+    }
+  }
+  touch(record);
 }
 
 void AppWrapperHub::ask_for_kueue(Record& record, const WrapperChange& change) {

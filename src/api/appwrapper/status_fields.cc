@@ -52,6 +52,12 @@ bool is_waiting(const WrapperFacts& facts) {
   return facts.wait && !is_elsewhere;
 }
 
+/// Somebody gave its job another one than its author asked for.
+bool has_other_priority(const WrapperFacts& facts) {
+  return facts.row && !model::is_final(facts.row->state) &&
+         facts.row->priority != facts.ask.priority;
+}
+
 }  // namespace
 
 json::object muster_fields(const WrapperFacts& facts, const json::object& before) {
@@ -65,6 +71,7 @@ json::object muster_fields(const WrapperFacts& facts, const json::object& before
       fields["cluster"] = facts.row->cluster;
   }
   if (facts.ask.is_held) fields["suspend"] = true;
+  if (has_other_priority(facts)) fields["priority"] = facts.ask.priority;
   if (facts.row && facts.ask.content != 0) fields["content"] = content_text(facts.ask.content);
   if (!facts.refusal.empty()) fields["reason"] = refused;
   if (is_waiting(facts)) fields["reason"] = word_of(facts);

@@ -10,7 +10,8 @@
 namespace muster::api {
 
 /// `status.muster`: the job and attempt, what it was made of, its queue, cluster, spec.suspend as
-/// it was followed and, in a word, why it waits. `before` is the status that was written last.
+/// it was followed, its priority where its job has another, and, in a word, why it waits. `before`
+/// is the status that was written last.
 boost::json::object muster_fields(const WrapperFacts& facts, const boost::json::object& before);
 
 /// The last try could not be made and said why, and the next one is on its way: until its objects
