@@ -349,6 +349,25 @@ class Mcad(WithHub):
         self.wait("one job is left", lambda: len(
             self.server.api("GET", "/jobs?state=Running")[1]["jobs"]) == 1)
 
+    def test_a_change_that_does_not_read_is_told_and_its_job_stays_what_it_was(self):
+        made = wrapper("moved", job("moved", "sleep", pods=1, cpu="1000"))
+        self.apply(made, "--server-side")
+        self.wait("it backs off", lambda: self.status("moved").get("queuejobstate") == "Backoff")
+        before = self.status("moved")["muster"]["job"]
+        template = made["spec"]["resources"]["GenericItems"][0]["generictemplate"]
+        template["metadata"]["namespace"] = "elsewhere"
+        self.apply(made, "--server-side")
+        words = "its new spec is not followed"
+        self.wait("an event tells it",
+                  lambda: words in self.kubectl("describe", "appwrapper", "moved"))
+        self.assertIn(words, self.muster("aw", "show", f"{self.namespace}/moved"))
+        self.assertEqual([one["id"] for one in self.waiting_jobs()], [before])
+        del template["metadata"]["namespace"]
+        self.apply(made, "--server-side")
+        self.wait("nothing is wrong any more", lambda: words not in self.muster(
+            "aw", "show", f"{self.namespace}/moved"))
+        self.assertEqual([one["id"] for one in self.waiting_jobs()], [before], "it is as before")
+
     def test_a_priority_that_changed_while_no_server_ran_is_followed(self):
         made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"), priority=5)
         self.create(made)

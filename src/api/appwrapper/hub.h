@@ -191,6 +191,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ask_for_kueue(Record& record, const WrapperChange& change);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
+  /// Its job stays what it was.
+  void ignore(Record& record, const std::string& why);
   /// Its job is to be another one, if it can.
   void follow_content(Record& record, const WrapperChange& change);
   void retire(const std::string& job);

@@ -306,11 +306,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   if (record.is_foreign || record.is_submitting || !(record.is_final || record.facts.row)) return;
   const auto as_job = read(*change.object, wrap_options());
   if (!as_job && record.is_final) return;
-  if (!as_job) {
-    parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
-                            record.key.name, as_job.error().message));
-    return;
-  }
+  if (!as_job) return ignore(record, as_job.error().message);
   const WrapperAsk followed =
       std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
   if (record.is_final) return expire(record, succeeded_at(status_of(*change.object)));
@@ -328,6 +324,14 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     follow_content(record, change);
   }
   touch(record);
+}
+
+/// Its status says nothing of it.
+void AppWrapperHub::ignore(Record& record, const std::string& why) {
+  record.facts.ignored = fmt::format("its new spec is not followed: {}", why);
+  parts_->say(
+      fmt::format("AppWrapper {}/{}: {}", record.key.ns, record.key.name, record.facts.ignored));
+  tell_events(record.job());
 }
 
 /// A job that waits is cancelled, and another one is submitted as a new edition. What runs is what
