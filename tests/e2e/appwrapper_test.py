@@ -368,6 +368,23 @@ class Mcad(WithHub):
             "aw", "show", f"{self.namespace}/moved"))
         self.assertEqual([one["id"] for one in self.waiting_jobs()], [before], "it is as before")
 
+    def test_one_that_does_not_read_any_more_after_a_restart_goes_on_with_its_numbers(self):
+        made = wrapper("runs", job("runs", "sleep"))
+        self.apply(made, "--server-side")
+        self.wait("its pods run", lambda: self.status("runs").get("running") == 2)
+        self.assertEqual(self.status("runs")["totalcpu"], 2000)
+        self.server.terminate()
+        template = made["spec"]["resources"]["GenericItems"][0]["generictemplate"]
+        template["metadata"]["namespace"] = "elsewhere"
+        self.apply(made, "--server-side")
+        self.server.start()
+        self.wait("an event tells it", lambda: "its new spec is not followed" in self.kubectl(
+            "describe", "appwrapper", "runs"))
+        status = self.status("runs")
+        self.assertEqual((status["state"], status["totalcpu"]), ("Running", 2000))
+        self.kubectl("delete", "appwrapper", "runs", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+
     def test_a_priority_that_changed_while_no_server_ran_is_followed(self):
         made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"), priority=5)
         self.create(made)

@@ -45,6 +45,7 @@ struct WrapperAsk {
   Duration run_limit{0};       // 0: none
   bool names_its_end = false;  // an item says what completes it
   bool is_held = false;        // v1beta2: spec.suspend
+  bool is_unread = false;      // its spec does not read any more: what was written of it stands
   work::Totals totals = {};
   std::vector<WrapperComponent> components = {};
   std::uint64_t content = 0;               // of what its job was made: see editions.h; 0: not known

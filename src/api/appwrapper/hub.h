@@ -177,8 +177,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
+  /// What it asks for, though it cannot become a job as it is now.
+  void ask_anyway(Record& record, const boost::json::value& object);
   /// Its job is in the books. `is_read`: its spec still becomes one.
-  void go_on(Record& record, const WrapperChange& change, bool is_read, Time now);
+  void go_on(Record& record, const WrapperChange& change, const Status& is_read, Time now);
   /// Somebody else manages it.
   bool is_foreign(const boost::json::value& object) const;
   /// It failed, and its job is known while what it made is kept.

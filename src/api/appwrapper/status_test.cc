@@ -111,6 +111,24 @@ TEST(StatusV1beta1, InTheProfileOfMcadOneThatNamesNoEndRunsOn) {
   EXPECT_EQ(text(story.write(), "state"), "Completed");
 }
 
+TEST(StatusV1beta1, OneWhoseSpecDoesNotReadAnyMoreKeepsItsNumbersAndEndsAsItsJobDoes) {
+  StatusStory story;
+  story.facts.is_mcad = true;
+  story.facts.ask.min_available = 2;
+  story.placed();
+  story.made(2);
+  const json::object before = story.write();
+  story.facts.ask = {};  // the server was started again
+  story.facts.ask.priority = 7;
+  story.facts.ask.is_unread = true;
+  EXPECT_EQ(story.write(), before);
+  story.facts.row->state = JobState::Succeeded;
+  story.write();
+  EXPECT_EQ(text(story.status, "state"), "Completed");
+  EXPECT_EQ(story.status.at("totalcpu"), json::value(3000));
+  EXPECT_EQ(story.status.at("template"), json::value(2));
+}
+
 TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
   StatusStory story;
   story.facts.ask.min_available = 2;

@@ -45,7 +45,8 @@ Stage stage_of(const WrapperFacts& facts) {
       return is_holding(facts) ? Stage::Holding : Stage::Dispatched;
     case JobState::Succeeded:
       // MCAD never ends an AppWrapper of which no item says when it is complete.
-      return facts.is_mcad && !facts.ask.names_its_end ? Stage::Dispatched : Stage::Completed;
+      return facts.is_mcad && !facts.ask.names_its_end && !facts.ask.is_unread ? Stage::Dispatched
+                                                                               : Stage::Completed;
     case JobState::Failed:
     case JobState::Cancelled:
       break;
@@ -356,7 +357,8 @@ class Writer {
       put_number("Succeeded", pods.succeeded);
     }
     if (!is_out || is_over || facts_.is_seen()) put_pending_pods(is_out && !is_over);
-    put_number("template", facts_.ask.min_available);
+    if (is_out && facts_.ask.is_unread) return;
+    if (!facts_.ask.is_unread) put_number("template", facts_.ask.min_available);
     put_number("totalcpu", is_out ? facts_.ask.totals.milli_cpu : 0);
     put_number("totalmemory", is_out ? facts_.ask.totals.memory : 0);
     put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
