@@ -207,7 +207,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- what is asked of the loop: hub_submit.cc
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
   bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
-  void put_labels(const Record& record, const model::Labels& labels);
+  /// Until they are there.
+  void put_labels(const std::string& job, const model::Labels& labels);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
