@@ -385,6 +385,23 @@ class Mcad(WithHub):
         self.kubectl("delete", "appwrapper", "runs", "--timeout=60s")
         self.wait("nothing is left", lambda: not self.names("jobs,pods"))
 
+    def test_another_user_makes_it_another_job_also_while_no_server_runs(self):
+        made = wrapper("theirs", job("theirs", "sleep", pods=1, cpu="1000"))
+        made["metadata"]["labels"] = {"workload.codeflare.dev/user": "ann"}
+        self.create(made)
+        users = lambda: [one["user"] for one in self.waiting_jobs()]
+        self.wait("it waits", lambda: users() == ["ann"])
+
+        def give_to(user):
+            self.kubectl("label", "appwrapper", "theirs", "--overwrite",
+                         f"workload.codeflare.dev/user={user}")
+        give_to("bea")
+        self.wait("it is hers", lambda: users() == ["bea"])
+        self.server.terminate()
+        give_to("cem")
+        self.server.start()
+        self.wait("it is his", lambda: users() == ["cem"])
+
     def test_a_priority_that_changed_while_no_server_ran_is_followed(self):
         made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"), priority=5)
         self.create(made)

@@ -197,6 +197,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ignore(Record& record, const std::string& why);
   /// Its job is to be another one, if it can.
   void follow_content(Record& record, const WrapperChange& change);
+  /// Its label says so; without one it is nobody's in particular.
+  std::string user_of(const boost::json::value& object) const;
   void retire(const std::string& job);
   /// What the edition before made has the same names, and goes first.
   bool waits_for_older(Record& record, const WrapperChange& change);

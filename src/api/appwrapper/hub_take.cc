@@ -219,11 +219,14 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   auto known = parts_->store.job(record.job());
   if (known) {
     if (!as_job) ask_anyway(record, object);
+    const bool is_of_another_user = known->user != user_of(object);
     record.facts.row = slim(std::move(*known));
     if (record.facts.ask.is_unread)
       record.facts.ask.priority = followed_priority(status).value_or(record.facts.row->priority);
     if (kept) return keep_failed(record, *kept, now);
-    return go_on(record, change, as_job ? Status(Ok{}) : Status(as_job.error()), now);
+    go_on(record, change, as_job ? Status(Ok{}) : Status(as_job.error()), now);
+    if (as_job && is_of_another_user) follow_content(record, change);
+    return;
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
   // Deleted before it became a job: it becomes none.
@@ -378,7 +381,9 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     edit(record, followed);
   }
   record.facts.ask.content = followed.content;
-  if (followed.content == content_of(*change.object, as_job->wrapped)) {
+  const auto job = parts_->store.job(record.job());
+  const bool is_of_another_user = job && job->user != user_of(*change.object);
+  if (followed.content == content_of(*change.object, as_job->wrapped) && !is_of_another_user) {
     record.facts.ignored.clear();
   } else {
     follow_content(record, change);
@@ -409,6 +414,11 @@ void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) 
     return tell_events(record.job());  // its status says nothing of it
   }
   if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
+}
+
+std::string AppWrapperHub::user_of(const json::value& object) const {
+  const std::string_view user = kube::text_at(object, {"metadata", "labels", work::user_label});
+  return std::string(user.empty() ? std::string_view(options_.user) : user);
 }
 
 /// An older edition: its job goes, and nothing is told of it any more.
