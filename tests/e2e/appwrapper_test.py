@@ -1104,6 +1104,27 @@ class Rights(WithHub):
         self.wait("it is refused", lambda: self.status("old").get("phase") == "Failed")
         self.assertIn("create it again", str(self.status("old")))
         self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.check_weakened(components("late", job("late")))
+
+    def check_weakened(self, late):
+        """Nothing is taken while the policy does not do what it is there for."""
+        self.kubectl("patch", "validatingadmissionpolicybinding", "muster-appwrapper-creators",
+                     "--type=merge", "-p", '{"spec": {"validationActions": ["Warn"]}}')
+
+        def warns():
+            self.muster("aw", "list")
+            return "it is not as Muster installs it" in self.said
+        self.wait("the list says so", warns)  # it looks every 30 s
+        self.create(late)
+        self.wait("it says why it waits", lambda: ("Waiting", "CreatorsNotChecked") in [
+            (one["type"], one.get("reason")) for one in self.status("late").get("conditions", [])])
+        self.assertEqual(self.server.log().count("it is not as Muster installs it"), 1)
+        install_crds("--creators")
+        self.wait("it is refused", lambda: self.status("late").get("phase") == "Failed")
+        self.assertIn("create it again", str(self.status("late")))
+        self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.muster("aw", "list")
+        self.assertNotIn("Muster installs", self.said)
 
     def remove_policy(self):
         for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):

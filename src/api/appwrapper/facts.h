@@ -18,7 +18,7 @@ namespace muster::api {
 
 /// Why its job waits, as the engine said when it was asked.
 struct WrapperWait {
-  enum class Kind { Room, Quota, NoCluster, NoKind, Held, Turn };
+  enum class Kind { Room, Quota, NoCluster, NoKind, NoCheck, Held, Turn };
   Kind kind = Kind::Room;
   std::string sentence = {};
   std::optional<Time> expected_start = {};

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "api/appwrapper/editions.h"
-#include "api/appwrapper/install.h"
 #include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "base/hash.h"
@@ -24,7 +23,6 @@ namespace json = boost::json;
 
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration slice = milliseconds(50);  // of one thing at a time, where much is to be done
-constexpr Duration creators_pause = seconds(5);
 constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
 
@@ -326,15 +324,11 @@ void AppWrapperHub::begin() {
   }
   has_kueue_ = found.ok();
   kueue_asked_ = parts_->clock();
-  if (options_.asks_creators) {
-    const auto since = creators_checked_since(*client_);
-    if (!since) {
-      parts_->say(
-          fmt::format("AppWrappers of cluster {}: {}", options_.cluster, since.error().message));
-      return answer_after(creators_pause, [this] { begin(); });
-    }
-    checked_since_ = *since;
-  }
+  if (options_.asks_creators) return check_creators();
+  begin_watch();
+}
+
+void AppWrapperHub::begin_watch() {
   if (!options_.has_quota) return watch();
   quota_ = std::make_unique<QuotaDesk>(
       *client_,

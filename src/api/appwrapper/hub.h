@@ -34,6 +34,8 @@
 #include "api/appwrapper/copies.h"
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
+#include "api/appwrapper/hub_options.h"
+#include "api/appwrapper/install.h"
 #include "api/appwrapper/job_asks.h"
 #include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
@@ -60,20 +62,6 @@
 #include "work/wrapped/wrapped_job.h"
 
 namespace muster::api {
-
-struct HubOptions {
-  std::string cluster = {};  // its name
-  std::string ns = {};       // where AppWrappers are looked after; "": everywhere
-  work::WrapOptions wrap = {};
-  bool installs = false;       // the definitions of AppWrapper, first of all
-  bool asks_creators = false;  // the API server checks what AppWrappers' creators may create
-  bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
-  std::string user = "appwrapper";  // of AppWrappers that do not say whose they are
-  TravelOptions travel = {};
-  EventTelling events = EventTelling::Problems;
-  StatusPace pace = {};
-  Duration ask_again = seconds(20);  // why a job waits
-};
 
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
  public:
@@ -164,6 +152,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
 
   void ask_identity();
   void begin();
+  void begin_watch();
   void watch();
   void miss(WrapperGroup group);
   void quota_changed();
@@ -205,6 +194,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::uint64_t content_of(const boost::json::value& object, const work::WrappedJob& wrapped) const;
   void lose(const WrapperChange& change);
   void expire(const Record& record, Time succeeded);
+
+  // ---- whether their creators are checked: hub_rights.cc
+  void check_creators();
+  void creators_checked(const Result<CreatorsCheck>& found);
 
   // ---- what is asked of the loop: hub_submit.cc
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
@@ -267,10 +260,12 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
   std::string unserved_;                    // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
-  bool has_kueue_ = false;  // it is installed, and manages what has its label
-  Time kueue_asked_{0};     // when that was asked last
-  Time checked_since_{0};   // older AppWrappers are not taken
-  std::string hub_mark_;    // in the ids of its jobs
+  bool has_kueue_ = false;     // it is installed, and manages what has its label
+  Time kueue_asked_{0};        // when that was asked last
+  Time checked_since_{0};      // older AppWrappers are not taken
+  std::string creators_mark_;  // of what checks their creators; "": that was never there
+  std::string unchecked_;      // why no new ones are taken, in a sentence
+  std::string hub_mark_;       // in the ids of its jobs
   Records records_;
   std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed

@@ -26,6 +26,7 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
   answer([this, filter = std::move(filter), then = std::move(then)] {
     WrapperPage page;
     page.warning = unserved_;
+    if (page.warning.empty()) page.warning = unchecked_;
     if (page.warning.empty() && quota_) page.warning = quota_->trouble();
     page.is_early = unserved_.empty() && !listed_.contains(WrapperGroup::Workload);
     if (page.is_early && page.warning.empty())

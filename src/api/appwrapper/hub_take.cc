@@ -236,6 +236,8 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     refuse(record,
            "it was created before the API server checked what its creator may create; create it "
            "again");
+  } else if (as_job && !unchecked_.empty()) {
+    wait_to_be_placed(record, change, WrapperWait::Kind::NoCheck, unchecked_);
   } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
     const bool is_running =

@@ -29,6 +29,8 @@ std::string_view word_of(WrapperWait::Kind kind) {
       return "NoCluster";
     case WrapperWait::Kind::NoKind:
       return cannot_be_made;
+    case WrapperWait::Kind::NoCheck:
+      return "CreatorsNotChecked";
     case WrapperWait::Kind::Held:
       return "Held";
     case WrapperWait::Kind::Turn:

@@ -49,6 +49,16 @@ TEST(StatusV1beta1, OneOverItsQuotaSaysSo) {
             "Insufficient quota and/or resources to dispatch AppWrapper.");
 }
 
+TEST(StatusV1beta1, OneThatIsNotTakenAsLongAsNobodyChecksItsCreatorSaysSo) {
+  StatusStory story;
+  story.facts.row.reset();
+  story.facts.wait = WrapperWait{WrapperWait::Kind::NoCheck, "no new ones are taken", {}};
+  story.write();
+  EXPECT_EQ(text(story.status, "state"), "Pending");
+  EXPECT_EQ(message(story.status, "Backoff", "AppWrapperNotRunnable."), "no new ones are taken");
+  EXPECT_EQ(message(story.status, "Waiting", "CreatorsNotChecked"), "no new ones are taken");
+}
+
 TEST(StatusV1beta1, OneThatFitsIsDispatchedWithTheConditionsOfTheGuide) {
   StatusStory story;
   story.placed();

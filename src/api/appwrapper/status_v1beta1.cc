@@ -292,7 +292,8 @@ class Writer {
     const bool is_nowhere = facts_.wait->kind == WrapperWait::Kind::NoCluster;
     if (facts_.could_not_be_made()) {
       add("Backoff", "AppWrapperNotRunnable.", facts_.row->reason);
-    } else if (facts_.wait->kind == WrapperWait::Kind::NoKind) {
+    } else if (facts_.wait->kind == WrapperWait::Kind::NoKind ||
+               facts_.wait->kind == WrapperWait::Kind::NoCheck) {
       add("Backoff", "AppWrapperNotRunnable.", facts_.wait->sentence);
     } else if (is_quota) {
       add("Backoff", "quota limit exceeded",
