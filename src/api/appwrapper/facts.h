@@ -22,6 +22,7 @@ struct WrapperWait {
   Kind kind = Kind::Room;
   std::string sentence = {};
   std::optional<Time> expected_start = {};
+  std::optional<Time> told_start = {};  // the estimate that was to be written last
   friend bool operator==(const WrapperWait&, const WrapperWait&) = default;
 };
 

@@ -449,16 +449,22 @@ void AppWrapperHub::make_wait_desk() {
                   const model::JobState state = at->second.facts.row->state;
                   return model::is_active(state) || model::is_final(state) ? nullptr : &at->first;
                 },
-                .tell =
-                    [this](const std::string& job, const WrapperWait& wait) {
-                      const auto at = records_.find(job);
-                      if (at == records_.end()) return labelled_->tell_wait(job, wait);
-                      Record& record = at->second;
-                      const bool is_news =
-                          !record.facts.wait || record.facts.wait->kind != wait.kind;
-                      record.facts.wait = wait;
-                      if (is_news) touch(record);
-                    }});
+                .tell = [this](const std::string& job,
+                               const WrapperWait& wait) { tell_wait(job, wait); }});
+}
+
+/// Numbers change all the time, and are not written again; what it waits for and an estimate that
+/// is over are.
+void AppWrapperHub::tell_wait(const std::string& job, WrapperWait wait) {
+  const auto at = records_.find(job);
+  if (at == records_.end()) return labelled_->tell_wait(job, wait);
+  std::optional<WrapperWait>& known = at->second.facts.wait;
+  const bool is_same = known && known->kind == wait.kind;
+  const bool is_old =
+      is_same && known->told_start && *known->told_start + estimate_stands <= parts_->clock();
+  wait.told_start = is_same && !is_old ? known->told_start : wait.expected_start;
+  known = std::move(wait);
+  if (!is_same || is_old) touch(at->second);
 }
 
 void AppWrapperHub::make_labelled_desk() {

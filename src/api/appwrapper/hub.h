@@ -236,6 +236,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
   void make_wait_desk();
+  void tell_wait(const std::string& job, WrapperWait wait);
   void make_labelled_desk();
 
   static constexpr Duration try_again = seconds(1);  // what could not be asked or told now

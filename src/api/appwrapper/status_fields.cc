@@ -18,6 +18,7 @@ namespace json = boost::json;
 
 constexpr std::string_view refused = "Refused";
 constexpr std::string_view cannot_be_made = "CannotBeMade";
+constexpr std::string_view before_estimate = "; expected to start about ";
 
 std::string_view word_of(WrapperWait::Kind kind) {
   switch (kind) {
@@ -102,9 +103,16 @@ WaitingWords waiting_words(const WrapperFacts& facts) {
   if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
   std::string message = why_it_waits(facts);
   if (facts.wait->expected_start)
-    message += fmt::format("; expected to start about {}",
-                           kube::to_timestamp(*facts.wait->expected_start));
+    message +=
+        fmt::format("{}{}", before_estimate, kube::to_timestamp(*facts.wait->expected_start));
   return {std::string(word_of(facts)), std::move(message)};
+}
+
+bool has_old_estimate(std::string_view message, Time now) {
+  const std::size_t at = message.rfind(before_estimate);
+  if (at == std::string_view::npos) return false;
+  const auto start = kube::parse_timestamp(message.substr(at + before_estimate.size()), "");
+  return start && *start + estimate_stands <= now;
 }
 
 bool is_counts_only(const json::object& before, const json::object& patch) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/appwrapper/facts.h"
+#include "base/time.h"
 
 namespace muster::api {
 
@@ -30,6 +31,11 @@ struct WaitingWords {
   std::string message = {};  // which resource is short, where, and when it is expected to start
 };
 WaitingWords waiting_words(const WrapperFacts& facts);
+
+/// An estimate stands until it is over for so long: each is written once, and not too often.
+constexpr Duration estimate_stands = minutes(5);
+/// Whether that of a message of the condition is over.
+bool has_old_estimate(std::string_view message, Time now);
 
 /// Whether a patch of the status tells nothing but how many pods are in which state, why some do
 /// not start, or in other words than before why it waits: what changes all the time.

@@ -450,6 +450,29 @@ TEST(StatusV1beta1, AHoldIsNoRequeue) {
   EXPECT_FALSE(story.status.contains("numberOfRequeueings"));
 }
 
+TEST(Status, AnEstimateThatIsOverIsWrittenAnewAndNumbersAreNot) {
+  for (const bool is_v1beta2 : {false, true}) {
+    StatusStory story;
+    story.is_v1beta2 = is_v1beta2;
+    story.waits();
+    story.facts.wait->expected_start = story.now + minutes(10);
+    const json::object first = story.write();
+    story.facts.wait->expected_start = story.now + minutes(20);
+    story.facts.wait->sentence = "waits for room: 0 of 2 pods fit";
+    EXPECT_EQ(story.write(), first) << "it may come true";
+    story.now = story.now + minutes(14);
+    EXPECT_EQ(story.write(), first) << "it may be a little late";
+    story.now = story.now + minutes(1);
+    story.facts.wait->expected_start = story.now + minutes(20);
+    const json::object second = story.write();
+    EXPECT_EQ(message(second, "Waiting", "InsufficientResources"),
+              waiting_words(story.facts).message);
+    EXPECT_EQ(condition(second, "Waiting"), condition(first, "Waiting"));
+    story.facts.wait->expected_start.reset();
+    EXPECT_EQ(story.write(), second);
+  }
+}
+
 TEST(Status, OneThatIsDeletedAndStaysSaysWhyInBothVersions) {
   StatusStory old;
   old.placed();

@@ -77,7 +77,7 @@ struct Requeue {
 class Writer {
  public:
   Writer(const json::object& before, const WrapperFacts& facts, Time now)
-      : status_(before), facts_(facts), now_(kube::to_micro_timestamp(now)) {
+      : status_(before), facts_(facts), at_(now), now_(kube::to_micro_timestamp(now)) {
     if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
       conditions_ = list->get_array();
   }
@@ -405,13 +405,14 @@ class Writer {
     const std::string_view status = waits ? "True" : "False";
     const bool is_same = condition.contains("reason") && text_at(condition, {"status"}) == status &&
                          text_at(condition, {"reason"}) == words.reason;
-    if (is_same) return;  // numbers change all the time: the API has them
+    // Numbers change all the time: the API has them.
+    if (is_same && !has_old_estimate(text_at(*ours, {"message"}), at_)) return;
     condition["type"] = "Waiting";
     condition["status"] = status;
     condition["reason"] = words.reason;
     condition["message"] = words.message;
     condition["lastUpdateMicroTime"] = now_;
-    condition["lastTransitionMicroTime"] = now_;
+    if (!is_same) condition["lastTransitionMicroTime"] = now_;
     if (ours != conditions_.end()) {
       *ours = std::move(condition);
     } else {
@@ -422,6 +423,7 @@ class Writer {
   json::object status_;
   json::array conditions_;
   const WrapperFacts& facts_;
+  const Time at_;
   const std::string now_;
 };
 
