@@ -32,6 +32,7 @@ struct QueueSpec {
   std::map<std::string, Limit> limits;
   Strategy strategy = Strategy::Backfill;
   int priority_cap = 1'000'000'000;
+  friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };
 
 }  // namespace muster::model

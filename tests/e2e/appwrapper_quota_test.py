@@ -12,6 +12,7 @@ import appwrapper_test
 import muster_test
 from appwrapper_test import WithHub, components, job, start, wrapper
 from binaries import module_folder
+from http_faults import Answer, HttpFaults
 from on_clusters import run_on
 
 MCAD = ("github.com/project-codeflare/multi-cluster-app-dispatcher", "1.40.0")
@@ -51,10 +52,10 @@ class WithQuota(WithHub):
         self.binary = muster_test.BINARY
         self.make_namespace(appwrapper_test.CLUSTER)
 
-    def plant(self, *trees):
+    def plant(self, *trees, kubeconfig=""):
         self.create(*trees)
         self.addCleanup(self.uproot)
-        self.begin_hub(", quota: true")
+        self.begin_hub(", quota: true", kubeconfig=kubeconfig)
 
     def uproot(self):
         for namespace in (self.namespace, "kube-system"):  # where they are planted
@@ -83,10 +84,10 @@ class WithQuota(WithHub):
 class Forest(WithQuota):
     """cpu in one tree, unless a test says otherwise."""
 
-    def plant_team(self):
+    def plant_team(self, kubeconfig=""):
         self.plant(subtree("team", "top", all=cpu(8)),
                    subtree("team", "leaves", parent="all", soft=cpu(2), hard=(cpu(2), HARD),
-                           owner=cpu(4), default=cpu(0)))
+                           owner=cpu(4), default=cpu(0)), kubeconfig=kubeconfig)
 
     def test_hard_nodes_keep_to_their_own_and_soft_ones_borrow_until_the_owner_comes(self):
         self.plant_team()
@@ -124,6 +125,20 @@ class Forest(WithQuota):
                       self.waits("early"))
         self.create(subtree("team", "more", parent="all", later=cpu(1)))
         self.runs("early")
+
+    def test_a_label_that_could_not_be_written_at_once_is_written_later(self):
+        faults = HttpFaults(appwrapper_test.CLUSTER)
+        self.addCleanup(faults.close)
+
+        def refuse(asked):
+            is_label = (asked.method == "PATCH"
+                        and asked.path.split("?")[0].endswith("/appwrappers/plain"))
+            return Answer(403, "Forbidden") if is_label and faults.counts["Answer"] < 1 else None
+        faults.fault = refuse
+        self.plant_team(kubeconfig=faults.write_kubeconfig())
+        self.create(wrapper("plain", job("plain", "sleep", pods=1, cpu="1")))
+        self.wait("the label is there", lambda: self.labels("plain") == {"team": "default"})
+        self.assertEqual(faults.counts["Answer"], 1)
 
     def test_trees_are_added_live_and_all_of_them_have_to_agree(self):
         self.plant_team()

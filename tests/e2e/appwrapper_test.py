@@ -17,7 +17,8 @@ import muster_test
 from binaries import find_binaries
 from control_plane import ControlPlane
 from on_clusters import run_on
-from rbac import grant
+from rbac import create as create_right
+from rbac import grant, manifest
 from side_by_side import alone
 from with_server import WithServer
 
@@ -347,6 +348,74 @@ class Mcad(WithHub):
         self.wait_state("late", "Running")
         self.wait("one job is left", lambda: len(
             self.server.api("GET", "/jobs?state=Running")[1]["jobs"]) == 1)
+
+    def test_a_change_that_does_not_read_is_told_and_its_job_stays_what_it_was(self):
+        made = wrapper("moved", job("moved", "sleep", pods=1, cpu="1000"))
+        self.apply(made, "--server-side")
+        self.wait("it backs off", lambda: self.status("moved").get("queuejobstate") == "Backoff")
+        before = self.status("moved")["muster"]["job"]
+        template = made["spec"]["resources"]["GenericItems"][0]["generictemplate"]
+        template["metadata"]["namespace"] = "elsewhere"
+        self.apply(made, "--server-side")
+        words = "its new spec is not followed"
+        self.wait("an event tells it",
+                  lambda: words in self.kubectl("describe", "appwrapper", "moved"))
+        self.assertIn(words, self.muster("aw", "show", f"{self.namespace}/moved"))
+        self.assertEqual([one["id"] for one in self.waiting_jobs()], [before])
+        del template["metadata"]["namespace"]
+        self.apply(made, "--server-side")
+        self.wait("nothing is wrong any more", lambda: words not in self.muster(
+            "aw", "show", f"{self.namespace}/moved"))
+        self.assertEqual([one["id"] for one in self.waiting_jobs()], [before], "it is as before")
+
+    def test_one_that_does_not_read_any_more_after_a_restart_goes_on_with_its_numbers(self):
+        made = wrapper("runs", job("runs", "sleep"))
+        self.apply(made, "--server-side")
+        self.wait("its pods run", lambda: self.status("runs").get("running") == 2)
+        self.assertEqual(self.status("runs")["totalcpu"], 2000)
+        self.server.terminate()
+        template = made["spec"]["resources"]["GenericItems"][0]["generictemplate"]
+        template["metadata"]["namespace"] = "elsewhere"
+        self.apply(made, "--server-side")
+        self.server.start()
+        self.wait("an event tells it", lambda: "its new spec is not followed" in self.kubectl(
+            "describe", "appwrapper", "runs"))
+        status = self.status("runs")
+        self.assertEqual((status["state"], status["totalcpu"]), ("Running", 2000))
+        self.kubectl("delete", "appwrapper", "runs", "--timeout=60s")
+        self.wait("nothing is left", lambda: not self.names("jobs,pods"))
+
+    def test_another_user_makes_it_another_job_also_while_no_server_runs(self):
+        made = wrapper("theirs", job("theirs", "sleep", pods=1, cpu="1000"))
+        made["metadata"]["labels"] = {"workload.codeflare.dev/user": "ann"}
+        self.create(made)
+        users = lambda: [one["user"] for one in self.waiting_jobs()]
+        self.wait("it waits", lambda: users() == ["ann"])
+
+        def give_to(user):
+            self.kubectl("label", "appwrapper", "theirs", "--overwrite",
+                         f"workload.codeflare.dev/user={user}")
+        give_to("bea")
+        self.wait("it is hers", lambda: users() == ["bea"])
+        self.server.terminate()
+        give_to("cem")
+        self.server.start()
+        self.wait("it is his", lambda: users() == ["cem"])
+
+    def test_a_priority_that_changed_while_no_server_ran_is_followed(self):
+        made = wrapper("late", job("late", "sleep", pods=1, cpu="1000"), priority=5)
+        self.create(made)
+        self.wait("it backs off", lambda: self.status("late").get("queuejobstate") == "Backoff")
+        job_id = self.status("late")["muster"]["job"]
+        self.assertEqual(self.server.job(job_id)["priority"], 5)
+        self.server.terminate()
+        self.kubectl("patch", "appwrapper", "late", "--type=merge", "-p",
+                     '{"spec": {"priority": 9}}')
+        self.server.start()
+        self.wait("its job has it", lambda: self.server.job(job_id)["priority"] == 9)
+        self.wait("so has the list", lambda: [
+            one["priority"] for one in self.server.api("GET", "/appwrappers")[1]["appwrappers"]
+        ] == [9])
 
     @alone  # or kubectl means another kind by the same word
     def test_one_of_the_old_group_is_dispatched(self):
@@ -970,9 +1039,15 @@ class Rights(WithHub):
         self.wait_state("fine", "Completed")
 
     def test_the_printed_rules_are_enough(self):
+        self.check_printed_rules()
+
+    def test_the_printed_rules_are_enough_with_quota(self):
+        self.check_printed_rules(", quota: true")
+
+    def check_printed_rules(self, more=""):
         grant(self.binary, CLUSTER, self.namespace, "--user", "nobody", "--appwrappers",
               "--kinds", "Job", "--name", self.namespace)
-        self.begin_hub(kubeconfig=CLUSTER.write_kubeconfig(
+        self.begin_hub(more, kubeconfig=CLUSTER.write_kubeconfig(
             f"{self.namespace}.kubeconfig", user={"token": "token-of-nobody"}))
         self.create(wrapper("old", (job("old"), {"completionstatus": "Complete"})),
                     components("new", job("new")))
@@ -980,6 +1055,25 @@ class Rights(WithHub):
         self.wait("it succeeded", lambda: self.status("new").get("phase") == "Succeeded")
         log = self.server.log()
         self.assertNotIn("orbidden", log, log)
+
+    def test_without_the_right_to_read_quota_it_says_why_nothing_is_taken(self):
+        for made in manifest(self.binary, self.namespace, "--appwrappers", "--kinds", "Job",
+                             "--name", self.namespace):
+            if "rules" in made:
+                made["rules"] = [one for one in made["rules"]
+                                 if one["resources"] != ["quotasubtrees"]]
+            create_right(CLUSTER, made)
+        token = self.kubectl("create", "token", self.namespace).strip()
+        self.begin_hub(", quota: true", kubeconfig=CLUSTER.write_kubeconfig(
+            f"{self.namespace}.kubeconfig", user={"token": token}))
+        self.create(wrapper("left", job("left")))
+
+        def warns():
+            self.muster("aw", "list")
+            return "ibm.com cannot be read, so no AppWrapper is taken" in self.said
+        self.wait("the list says why", warns)
+        self.assertEqual(self.status("left"), {})
+        self.assertEqual(self.server.log().count("QuotaSubtrees of ibm.com cannot be read"), 1)
 
     def test_mcad_makes_what_it_may_make_itself(self):
         self.profile = "mcad"
@@ -1010,6 +1104,27 @@ class Rights(WithHub):
         self.wait("it is refused", lambda: self.status("old").get("phase") == "Failed")
         self.assertIn("create it again", str(self.status("old")))
         self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.check_weakened(components("late", job("late")))
+
+    def check_weakened(self, late):
+        """Nothing is taken while the policy does not do what it is there for."""
+        self.kubectl("patch", "validatingadmissionpolicybinding", "muster-appwrapper-creators",
+                     "--type=merge", "-p", '{"spec": {"validationActions": ["Warn"]}}')
+
+        def warns():
+            self.muster("aw", "list")
+            return "it is not as Muster installs it" in self.said
+        self.wait("the list says so", warns)  # it looks every 30 s
+        self.create(late)
+        self.wait("it says why it waits", lambda: ("Waiting", "CreatorsNotChecked") in [
+            (one["type"], one.get("reason")) for one in self.status("late").get("conditions", [])])
+        self.assertEqual(self.server.log().count("it is not as Muster installs it"), 1)
+        install_crds("--creators")
+        self.wait("it is refused", lambda: self.status("late").get("phase") == "Failed")
+        self.assertIn("create it again", str(self.status("late")))
+        self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.muster("aw", "list")
+        self.assertNotIn("Muster installs", self.said)
 
     def remove_policy(self):
         for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):

@@ -18,10 +18,11 @@ namespace muster::api {
 
 /// Why its job waits, as the engine said when it was asked.
 struct WrapperWait {
-  enum class Kind { Room, Quota, NoCluster, NoKind, Held, Turn };
+  enum class Kind { Room, Quota, NoCluster, NoKind, NoCheck, Held, Turn };
   Kind kind = Kind::Room;
   std::string sentence = {};
   std::optional<Time> expected_start = {};
+  std::optional<Time> told_start = {};  // the estimate that was to be written last
   friend bool operator==(const WrapperWait&, const WrapperWait&) = default;
 };
 
@@ -45,6 +46,7 @@ struct WrapperAsk {
   Duration run_limit{0};       // 0: none
   bool names_its_end = false;  // an item says what completes it
   bool is_held = false;        // v1beta2: spec.suspend
+  bool is_unread = false;      // its spec does not read any more: what was written of it stands
   work::Totals totals = {};
   std::vector<WrapperComponent> components = {};
   std::uint64_t content = 0;               // of what its job was made: see editions.h; 0: not known

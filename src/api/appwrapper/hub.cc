@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "api/appwrapper/editions.h"
-#include "api/appwrapper/install.h"
 #include "api/appwrapper/kueue.h"
 #include "api/appwrapper/status_fields.h"
 #include "base/hash.h"
@@ -24,7 +23,6 @@ namespace json = boost::json;
 
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration slice = milliseconds(50);  // of one thing at a time, where much is to be done
-constexpr Duration creators_pause = seconds(5);
 constexpr Duration served_within = seconds(30);
 constexpr std::string_view identity_namespace = "kube-system";
 
@@ -326,15 +324,11 @@ void AppWrapperHub::begin() {
   }
   has_kueue_ = found.ok();
   kueue_asked_ = parts_->clock();
-  if (options_.asks_creators) {
-    const auto since = creators_checked_since(*client_);
-    if (!since) {
-      parts_->say(
-          fmt::format("AppWrappers of cluster {}: {}", options_.cluster, since.error().message));
-      return answer_after(creators_pause, [this] { begin(); });
-    }
-    checked_since_ = *since;
-  }
+  if (options_.asks_creators) return check_creators();
+  begin_watch();
+}
+
+void AppWrapperHub::begin_watch() {
   if (!options_.has_quota) return watch();
   quota_ = std::make_unique<QuotaDesk>(
       *client_,
@@ -455,16 +449,22 @@ void AppWrapperHub::make_wait_desk() {
                   const model::JobState state = at->second.facts.row->state;
                   return model::is_active(state) || model::is_final(state) ? nullptr : &at->first;
                 },
-                .tell =
-                    [this](const std::string& job, const WrapperWait& wait) {
-                      const auto at = records_.find(job);
-                      if (at == records_.end()) return labelled_->tell_wait(job, wait);
-                      Record& record = at->second;
-                      const bool is_news =
-                          !record.facts.wait || record.facts.wait->kind != wait.kind;
-                      record.facts.wait = wait;
-                      if (is_news) touch(record);
-                    }});
+                .tell = [this](const std::string& job,
+                               const WrapperWait& wait) { tell_wait(job, wait); }});
+}
+
+/// Numbers change all the time, and are not written again; what it waits for and an estimate that
+/// is over are.
+void AppWrapperHub::tell_wait(const std::string& job, WrapperWait wait) {
+  const auto at = records_.find(job);
+  if (at == records_.end()) return labelled_->tell_wait(job, wait);
+  std::optional<WrapperWait>& known = at->second.facts.wait;
+  const bool is_same = known && known->kind == wait.kind;
+  const bool is_old =
+      is_same && known->told_start && *known->told_start + estimate_stands <= parts_->clock();
+  wait.told_start = is_same && !is_old ? known->told_start : wait.expected_start;
+  known = std::move(wait);
+  if (!is_same || is_old) touch(at->second);
 }
 
 void AppWrapperHub::make_labelled_desk() {

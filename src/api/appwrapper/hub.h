@@ -34,6 +34,8 @@
 #include "api/appwrapper/copies.h"
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
+#include "api/appwrapper/hub_options.h"
+#include "api/appwrapper/install.h"
 #include "api/appwrapper/job_asks.h"
 #include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
@@ -60,20 +62,6 @@
 #include "work/wrapped/wrapped_job.h"
 
 namespace muster::api {
-
-struct HubOptions {
-  std::string cluster = {};  // its name
-  std::string ns = {};       // where AppWrappers are looked after; "": everywhere
-  work::WrapOptions wrap = {};
-  bool installs = false;       // the definitions of AppWrapper, first of all
-  bool asks_creators = false;  // the API server checks what AppWrappers' creators may create
-  bool has_quota = false;  // QuotaSubtrees of the hub are queues, AppWrappers belong to their nodes
-  std::string user = "appwrapper";  // of AppWrappers that do not say whose they are
-  TravelOptions travel = {};
-  EventTelling events = EventTelling::Problems;
-  StatusPace pace = {};
-  Duration ask_again = seconds(20);  // why a job waits
-};
 
 class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
  public:
@@ -166,6 +154,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
 
   void ask_identity();
   void begin();
+  void begin_watch();
   void watch();
   void miss(WrapperGroup group);
   void quota_changed();
@@ -179,6 +168,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);
   void take_over(Record& record, const WrapperChange& change, Time now);
+  /// What it asks for, though it cannot become a job as it is now.
+  void ask_anyway(Record& record, const boost::json::value& object);
+  /// Its job is in the books. `is_read`: its spec still becomes one.
+  void go_on(Record& record, const WrapperChange& change, const Status& is_read, Time now);
   /// Somebody else manages it.
   bool is_foreign(const boost::json::value& object) const;
   /// It failed, and its job is known while what it made is kept.
@@ -191,8 +184,12 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ask_for_kueue(Record& record, const WrapperChange& change);
   void take_again(Record& record, const WrapperChange& change);
   void follow_spec(Record& record, const WrapperChange& change, Time now);
+  /// Its job stays what it was.
+  void ignore(Record& record, const std::string& why);
   /// Its job is to be another one, if it can.
   void follow_content(Record& record, const WrapperChange& change);
+  /// Its label says so; without one it is nobody's in particular.
+  std::string user_of(const boost::json::value& object) const;
   void retire(const std::string& job);
   /// What the edition before made has the same names, and goes first.
   bool waits_for_older(Record& record, const WrapperChange& change);
@@ -200,10 +197,15 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void lose(const WrapperChange& change);
   void expire(const Record& record, Time succeeded);
 
+  // ---- whether their creators are checked: hub_rights.cc
+  void check_creators();
+  void creators_checked(const Result<CreatorsCheck>& found);
+
   // ---- what is asked of the loop: hub_submit.cc
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
   bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
-  void put_labels(const Record& record, const model::Labels& labels);
+  /// Until they are there.
+  void put_labels(const std::string& job, const model::Labels& labels);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
@@ -236,6 +238,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::optional<StatusSource> source_of(const std::string& job) const;
   void touch(const Record& record);
   void make_wait_desk();
+  void tell_wait(const std::string& job, WrapperWait wait);
   void make_labelled_desk();
 
   static constexpr Duration try_again = seconds(1);  // what could not be asked or told now
@@ -260,10 +263,12 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
   std::string unserved_;                    // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
-  bool has_kueue_ = false;  // it is installed, and manages what has its label
-  Time kueue_asked_{0};     // when that was asked last
-  Time checked_since_{0};   // older AppWrappers are not taken
-  std::string hub_mark_;    // in the ids of its jobs
+  bool has_kueue_ = false;     // it is installed, and manages what has its label
+  Time kueue_asked_{0};        // when that was asked last
+  Time checked_since_{0};      // older AppWrappers are not taken
+  std::string creators_mark_;  // of what checks their creators; "": that was never there
+  std::string unchecked_;      // why no new ones are taken, in a sentence
+  std::string hub_mark_;       // in the ids of its jobs
   Records records_;
   std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed

@@ -26,8 +26,10 @@ void AppWrapperHub::list(WrapperFilter filter, std::function<void(const WrapperP
   answer([this, filter = std::move(filter), then = std::move(then)] {
     WrapperPage page;
     page.warning = unserved_;
+    if (page.warning.empty()) page.warning = unchecked_;
+    if (page.warning.empty() && quota_) page.warning = quota_->trouble();
     page.is_early = unserved_.empty() && !listed_.contains(WrapperGroup::Workload);
-    if (page.is_early)
+    if (page.is_early && page.warning.empty())
       page.warning = fmt::format("cluster {} has not told its AppWrappers yet", options_.cluster);
     if (!filter.after || filter.after->kind == wrapper_kind) add_wrappers(filter, page);
     if (labelled_ && !page.has_more) labelled_->add_rows(filter, page);
@@ -105,6 +107,7 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   row.priority = facts.ask.priority;
   row.reason = facts.refusal;
   row.warnings = facts.ask.warnings;
+  if (!facts.ignored.empty()) row.warnings.push_back(facts.ignored);
   if (!facts.row) {
     if (facts.wait) row.reason = why_it_waits(facts);
     return;
@@ -112,6 +115,7 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   const model::JobRow& job = *facts.row;
   row.job = job.id;
   row.queue = job.queue;
+  row.priority = job.priority;
   row.attempt = job.attempt;
   if (facts.is_seen()) {
     row.pods = facts.sight.pods;

@@ -17,6 +17,7 @@ namespace json = boost::json;
 
 constexpr std::string_view field_manager = "muster";
 constexpr const char* about = "AppWrapper";
+constexpr Duration labels_pause = seconds(5);  // what cannot be written now is tried again
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -37,20 +38,27 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
     wait_to_be_placed(record, change, WrapperWait::Kind::Quota, designation.error().message);
     return false;
   }
-  if (!designation->missing.empty()) put_labels(record, designation->missing);
+  if (!designation->missing.empty()) put_labels(record.job(), designation->missing);
   if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
   wrapped.spec.extra_queues = designation->extra_queues;
   return true;
 }
 
-void AppWrapperHub::put_labels(const Record& record, const model::Labels& labels) {
+void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labels) {
+  const auto at = records_.find(job);
+  if (at == records_.end() || at->second.is_gone) return;
+  const Record& record = at->second;
   json::object values;
   for (const auto& [name, value] : labels) values[name] = value;
   const json::value patch = {{"metadata", {{"uid", record.uid}, {"labels", values}}}};
   client_->send_later(
       kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
                           kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
-      [](const kube::Reply<json::value>&) {});
+      [this, job, labels](const kube::Reply<json::value>& put) {
+        // What the API server does not take as a label it never takes.
+        if (put || put.error().is_not_found() || put.error().is_invalid()) return;
+        answer_after(labels_pause, [this, job, labels] { put_labels(job, labels); });
+      });
 }
 
 /// Its last controller left it running: what is there is found before it is submitted.

@@ -94,6 +94,33 @@ Result<Read> read(const json::value& object, const work::WrapOptions& options) {
   return Read{std::move(*wrapper), std::move(*wrapped)};
 }
 
+/// Of one that is a job already: whether a new one may be made of it, and where, does not matter.
+Result<Read> read_anyway(const json::value& object, work::WrapOptions options) {
+  auto wrapper = work::read_app_wrapper(object);
+  if (!wrapper) return wrapper.error();
+  wrapper->pins = {};
+  options.kinds = {"*"};
+  auto wrapped = work::wrapped_job(*wrapper, options);
+  if (!wrapped) return wrapped.error();
+  return Read{std::move(*wrapper), std::move(*wrapped)};
+}
+
+/// Of a spec that does not read at all. Annotations do.
+WrapperAsk unread_ask(const json::value& object, bool is_v1beta2, const json::object& status) {
+  WrapperAsk ask;
+  ask.is_unread = true;
+  ask.is_held = was_suspended(status);
+  if (!is_v1beta2) return ask;
+  model::Labels annotations;
+  for (const auto& [name, value] : kube::map_at(object, {"metadata", "annotations"})) {
+    if (value.is_string()) annotations[std::string(name)] = std::string(value.get_string());
+  }
+  const work::Grace grace = work::read_grace(annotations, ask.warnings);
+  ask.success_ttl = grace.success_ttl;
+  ask.failed_ttl = grace.deletion_on_failure;
+  return ask;
+}
+
 }  // namespace
 
 void AppWrapperHub::take(const WrapperChange& change, Time now) {
@@ -185,25 +212,21 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     record.facts.ask = ask_of(as_job->wrapper, as_job->wrapped);
     record.facts.ask.content = content_of(object, as_job->wrapped);
   }
-  if (record.is_final) return expire(record, succeeded_at(status));
+  if (record.is_final) {
+    if (!as_job) ask_anyway(record, object);
+    return expire(record, succeeded_at(status));
+  }
   auto known = parts_->store.job(record.job());
   if (known) {
+    if (!as_job) ask_anyway(record, object);
+    const bool is_of_another_user = known->user != user_of(object);
     record.facts.row = slim(std::move(*known));
+    if (record.facts.ask.is_unread)
+      record.facts.ask.priority = followed_priority(status).value_or(record.facts.row->priority);
     if (kept) return keep_failed(record, *kept, now);
-    const model::JobState state = record.facts.row->state;
-    if (!model::is_active(state) && !model::is_final(state)) waits_->set(record.job(), now);
-    if (state == model::JobState::Succeeded) expire(record, record.facts.row->finished);
-    if (as_job) {  // what changed while nobody watched
-      WrapperAsk followed = record.facts.ask;
-      followed.is_held = was_suspended(status);
-      edit(record, followed);
-      const std::uint64_t content = written_content(status);
-      if (content != 0 && content != record.facts.ask.content) {
-        record.facts.ask.content = content;
-        follow_content(record, change);
-      }
-    }
-    return touch(record);
+    go_on(record, change, as_job ? Status(Ok{}) : Status(as_job.error()), now);
+    if (as_job && is_of_another_user) follow_content(record, change);
+    return;
   }
   if (known.error().fault != Fault::NotFound) return take_again(record, change);
   // Deleted before it became a job: it becomes none.
@@ -213,6 +236,8 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     refuse(record,
            "it was created before the API server checked what its creator may create; create it "
            "again");
+  } else if (as_job && !unchecked_.empty()) {
+    wait_to_be_placed(record, change, WrapperWait::Kind::NoCheck, unchecked_);
   } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
     const bool is_running =
@@ -232,6 +257,47 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   } else {
     refuse(record, as_job.error().message);
   }
+}
+
+/// It may have been another one, or have been allowed, when its job was made.
+void AppWrapperHub::ask_anyway(Record& record, const json::value& object) {
+  WrapperAsk& ask = record.facts.ask;
+  const auto as_job = read_anyway(object, wrap_options());
+  if (!as_job) {
+    ask = unread_ask(object, record.is_v1beta2, status_of(object));
+    return;
+  }
+  ask = ask_of(as_job->wrapper, as_job->wrapped);
+  ask.content = content_of(object, as_job->wrapped);
+}
+
+void AppWrapperHub::go_on(Record& record, const WrapperChange& change, const Status& is_read,
+                          Time now) {
+  const model::JobRow& row = *record.facts.row;
+  if (!model::is_active(row.state) && !model::is_final(row.state)) waits_->set(record.job(), now);
+  if (row.state == model::JobState::Succeeded) expire(record, row.finished);
+  // What changed while nobody watched.
+  WrapperAsk& ask = record.facts.ask;
+  const json::object status = status_of(*change.object);
+  WrapperAsk followed = ask;
+  followed.is_held = was_suspended(status);
+  followed.priority = followed_priority(status).value_or(row.priority);
+  followed.content = written_content(status);
+  const bool is_another = followed.content != 0 && followed.content != ask.content;
+  const bool is_barred = !is_read && is_read.error().fault != Fault::Unavailable;
+  if (ask.is_unread || (is_another && is_barred)) {
+    ask.is_held = followed.is_held;
+    ask.priority = followed.priority;
+    ask.content = followed.content;
+    if (!model::is_final(row.state)) ignore(record, is_read.error().message);
+  } else {
+    edit(record, followed);
+    if (is_another) {
+      ask.content = followed.content;
+      follow_content(record, change);
+    }
+  }
+  touch(record);
 }
 
 void AppWrapperHub::ask_for_kueue(Record& record, const WrapperChange& change) {
@@ -298,13 +364,14 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   }
   if (record.is_submitting) missed_[record.job()] = change;
   if (record.is_foreign || record.is_submitting || !(record.is_final || record.facts.row)) return;
-  const auto as_job = read(*change.object, wrap_options());
-  if (!as_job && record.is_final) return;
-  if (!as_job) {
-    parts_->say(fmt::format("AppWrapper {}/{}: its new spec is not followed: {}", record.key.ns,
-                            record.key.name, as_job.error().message));
-    return;
+  auto as_job = read(*change.object, wrap_options());
+  if (!as_job) {  // what was allowed, or had a cluster, when it became a job goes on
+    auto anyway = read_anyway(*change.object, wrap_options());
+    if (anyway && content_of(*change.object, anyway->wrapped) == record.facts.ask.content)
+      as_job = std::move(anyway);
   }
+  if (!as_job && record.is_final) return;
+  if (!as_job) return ignore(record, as_job.error().message);
   const WrapperAsk followed =
       std::exchange(record.facts.ask, ask_of(as_job->wrapper, as_job->wrapped));
   if (record.is_final) return expire(record, succeeded_at(status_of(*change.object)));
@@ -316,12 +383,22 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     edit(record, followed);
   }
   record.facts.ask.content = followed.content;
-  if (followed.content == content_of(*change.object, as_job->wrapped)) {
+  const auto job = parts_->store.job(record.job());
+  const bool is_of_another_user = job && job->user != user_of(*change.object);
+  if (followed.content == content_of(*change.object, as_job->wrapped) && !is_of_another_user) {
     record.facts.ignored.clear();
   } else {
     follow_content(record, change);
   }
   touch(record);
+}
+
+/// Its status says nothing of it.
+void AppWrapperHub::ignore(Record& record, const std::string& why) {
+  record.facts.ignored = fmt::format("its new spec is not followed: {}", why);
+  parts_->say(
+      fmt::format("AppWrapper {}/{}: {}", record.key.ns, record.key.name, record.facts.ignored));
+  tell_events(record.job());
 }
 
 /// A job that waits is cancelled, and another one is submitted as a new edition. What runs is what
@@ -339,6 +416,11 @@ void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) 
     return tell_events(record.job());  // its status says nothing of it
   }
   if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
+}
+
+std::string AppWrapperHub::user_of(const json::value& object) const {
+  const std::string_view user = kube::text_at(object, {"metadata", "labels", work::user_label});
+  return std::string(user.empty() ? std::string_view(options_.user) : user);
 }
 
 /// An older edition: its job goes, and nothing is told of it any more.

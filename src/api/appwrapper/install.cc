@@ -5,7 +5,12 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "kube/json.h"
 #include "kube/requests.h"
@@ -107,25 +112,55 @@ Status install_creators_policy(kube::Client& client) {
   return Ok{};
 }
 
-Result<Time> creators_checked_since(kube::Client& client) {
-  constexpr Duration until_in_force = seconds(5);  // API servers read policies now and then
-  Time since{0};
-  for (const json::value& object : work::creators_policy()) {
-    const kube::Resource resource = policy_resource(kube::text_at(object, {"kind"}));
-    const auto there = client.send(kube::get_request(resource, "", kube::name_of(object)));
-    if (!there) {
-      const bool is_missing = there.error().is_not_found();
-      return Error{
-          is_missing ? Fault::Invalid : Fault::Unavailable,
-          fmt::format("{} {}: {}{}", resource.kind, kube::name_of(object), there.error().message,
-                      is_missing ? "; run `muster aw install --creators`" : "")};
-    }
-    const auto made = kube::parse_timestamp(
-        kube::text_at(*there, {"metadata", "creationTimestamp"}), "creationTimestamp");
-    if (!made) return made.error();
-    since = std::max(since, *made + until_in_force);
+namespace {
+
+/// Each of its objects is asked for in turn.
+struct CreatorsQuestion {
+  kube::Client& client;
+  std::function<void(const Result<CreatorsCheck>&)> then;
+  std::vector<json::value> objects = work::creators_policy();
+  std::size_t next = 0;
+  CreatorsCheck found = {};
+};
+
+Status add_found(const json::value& wanted, const kube::Reply<json::value>& there,
+                 CreatorsCheck& found) {
+  const auto wrong = [&](Fault fault, std::string_view why, std::string_view hint) {
+    return Error{fault, fmt::format("{} {}: {}{}", kube::text_at(wanted, {"kind"}),
+                                    kube::name_of(wanted), why, hint)};
+  };
+  constexpr std::string_view install = "; run `muster aw install --creators`";
+  if (!there) {
+    const kube::ApiError& error = there.error();
+    return wrong(error.fault(), error.message, error.is_not_found() ? install : "");
   }
-  return since;
+  if (!work::is_as_installed(*there, wanted))
+    return wrong(Fault::Invalid, "it is not as Muster installs it", install);
+  const auto made = kube::parse_timestamp(kube::text_at(*there, {"metadata", "creationTimestamp"}),
+                                          "creationTimestamp");
+  if (!made) return made.error();
+  found.since = std::max(found.since, *made + CreatorsCheck::until_in_force);
+  found.mark += fmt::format("{}/{} ", kube::uid_of(*there),
+                            kube::integer_at(*there, {"metadata", "generation"}));
+  return Ok{};
+}
+
+void ask_next(const std::shared_ptr<CreatorsQuestion>& question) {
+  if (question->next == question->objects.size()) return question->then(question->found);
+  const json::value& wanted = question->objects[question->next++];
+  question->client.send_later(kube::get_request(policy_resource(kube::text_at(wanted, {"kind"})),
+                                                "", kube::name_of(wanted)),
+                              [question, &wanted](const kube::Reply<json::value>& there) {
+                                const Status done = add_found(wanted, there, question->found);
+                                if (!done) return question->then(done.error());
+                                ask_next(question);
+                              });
+}
+
+}  // namespace
+
+void check_creators(kube::Client& client, std::function<void(const Result<CreatorsCheck>&)> then) {
+  ask_next(std::make_shared<CreatorsQuestion>(CreatorsQuestion{client, std::move(then)}));
 }
 
 }  // namespace muster::api

@@ -28,7 +28,14 @@ Status install_crds(kube::Client& client, OldGroup old_group, Duration at_most,
 /// The policy by which the API server checks what creators of AppWrappers may create: see
 /// work/wrapped/rights.h. Waits; not on the client's I/O thread.
 Status install_creators_policy(kube::Client& client);
-/// When it was there for sure, and in force. Fault::Invalid: it is not.
-Result<Time> creators_checked_since(kube::Client& client);
+/// As it was found, as Muster installs it.
+struct CreatorsCheck {
+  static constexpr Duration until_in_force = seconds(5);  // API servers read policies now and then
+  Time since{0};                                          // in force for sure
+  std::string mark = {};  // of what was found: with another one it was changed in between
+};
+/// `then` is called once, on the client's I/O thread. Fault::Unavailable: nobody can tell; other
+/// faults: part of it is missing, or is not what Muster installs, or may not be read.
+void check_creators(kube::Client& client, std::function<void(const Result<CreatorsCheck>&)> then);
 
 }  // namespace muster::api

@@ -155,10 +155,10 @@ void LabelledDesk::take(const kube::Resource& kind, const ObjectChange& change) 
 void LabelledDesk::take_over(Record& record, const Object& object) {
   auto known = parts_.store.job(record.job());
   if (known) {
-    record.content = content_of_payload(*known);
+    const json::value queued = queued_object_of(*known);
+    record.content = queued.is_null() ? 0 : work::content_of(queued);
     record.facts.row = std::move(*known);
-    const auto job = work::labelled_job(*object, options_.read);
-    if (job) record.facts.ask.priority = job->spec.priority;  // what it asked for, not what it has
+    record.facts.ask.priority = followed_priority(queued, *object, record.facts.row->priority);
     if (is_waiting(record.facts.row->state)) parts_.ask_why(record.job(), parts_.clock());
     if (model::is_final(record.facts.row->state)) note_end(record.job());
     if (record.facts.row->state == JobState::Starting) nudge_later(record);
@@ -464,14 +464,25 @@ void LabelledDesk::tell(const Record& record) {
   parts_.events.tell(record.job(), record.subject, record.facts, parts_.clock());
 }
 
-/// 0: it is not known.
-std::uint64_t LabelledDesk::content_of_payload(const model::JobRow& row) const {
+/// As it was when it was queued. Null: it is not known.
+json::value LabelledDesk::queued_object_of(const model::JobRow& row) const {
   const auto document = parts_.store.payload(row.payload);
-  if (!document) return 0;
+  if (!document) return nullptr;
   const config::JobFile file = config::read_job_json(*document, {});
-  if (!file.ok() || file.jobs.size() != 1) return 0;
-  const json::value queued = work::queued_object(file.jobs.front().command);
-  return queued.is_null() ? 0 : work::content_of(queued);
+  if (!file.ok() || file.jobs.size() != 1) return nullptr;
+  return work::queued_object(file.jobs.front().command);
+}
+
+/// What was followed before this server started. Nobody wrote it down: an object that asks for what
+/// it was queued with has been followed, and what its job has is somebody else's wish. Of one that
+/// was changed since, the job has what was followed.
+int LabelledDesk::followed_priority(const json::value& queued, const json::value& object,
+                                    int of_job) const {
+  const auto asked = work::labelled_job(object, options_.read);
+  if (!asked) return of_job;
+  if (queued.is_null()) return asked->spec.priority;
+  const auto first = work::labelled_job(queued, options_.read);
+  return first && first->spec.priority != asked->spec.priority ? of_job : asked->spec.priority;
 }
 
 void LabelledDesk::forget(Records::iterator at) {

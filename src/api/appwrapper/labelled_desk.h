@@ -123,7 +123,9 @@ class LabelledDesk {
 
   std::int64_t edition(const std::string& uid, const boost::json::value* object) const;
   std::string job_of(const std::string& uid, std::int64_t edition) const;
-  std::uint64_t content_of_payload(const model::JobRow& row) const;
+  boost::json::value queued_object_of(const model::JobRow& row) const;
+  int followed_priority(const boost::json::value& queued, const boost::json::value& object,
+                        int of_job) const;
   void tell(const Record& record);
   void forget(Records::iterator at);
 

@@ -37,12 +37,53 @@ std::vector<std::string> queues_left(const sched::World& world, const work::Quot
   return names;
 }
 
+std::vector<model::EventBody> queue_changes(const work::QuotaForest& from,
+                                            const work::QuotaForest& to) {
+  std::vector<model::EventBody> events;
+  for (const model::QueueSpec& spec : to.queues) {
+    if (std::find(from.queues.begin(), from.queues.end(), spec) == from.queues.end())
+      events.emplace_back(model::QueueSet{spec});
+  }
+  for (auto spec = from.queues.rbegin(); spec != from.queues.rend(); ++spec) {
+    if (!has_queue(to, spec->name)) events.emplace_back(model::QueueRemoved{spec->name});
+  }
+  return events;
+}
+
 QuotaDesk::QuotaDesk(kube::Client& client, Parts parts) : parts_(std::move(parts)) {
-  watch_ = std::make_unique<QuotaWatch>(client, [this] { parts_.later([this] { follow(); }); });
+  QuotaWatch::Handlers on;
+  on.on_change = [this] { parts_.later([this] { follow(); }); };
+  on.on_trouble = [this](const std::string& group, const std::string& why) {
+    parts_.later([this, group, why] { set_trouble(group, why); });
+  };
+  watch_ = std::make_unique<QuotaWatch>(client, std::move(on));
+}
+
+/// Each reason is said once.
+void QuotaDesk::set_trouble(const std::string& group, const std::string& why) {
+  if (why.empty()) {
+    if (troubles_.erase(group) > 0)
+      parts_.say(fmt::format("quota: QuotaSubtrees of {} are read again", group));
+    return;
+  }
+  if (std::exchange(troubles_[group], why) != why) parts_.say(words_of(group, why));
+}
+
+std::string QuotaDesk::trouble() const {
+  if (troubles_.empty()) return "";
+  const auto& [group, why] = *troubles_.begin();
+  return words_of(group, why);
+}
+
+std::string QuotaDesk::words_of(const std::string& group, const std::string& why) const {
+  return fmt::format("quota: QuotaSubtrees of {} cannot be read, so {}: {}", group,
+                     has_followed_ ? "the queues stay as they are" : "no AppWrapper is taken", why);
 }
 
 void QuotaDesk::follow() {
   if (!watch_->has_answered()) return;
+  follows_again_ = is_putting_;
+  if (is_putting_) return;
   const work::QuotaForest wanted = work::read_quota_forest(watch_->subtrees());
   if (told_ != wanted.problems) {
     for (const std::string& problem : wanted.problems) parts_.say("quota: " + problem);
@@ -55,11 +96,7 @@ void QuotaDesk::follow() {
 /// there.
 void QuotaDesk::put_queues(const work::QuotaForest& wanted) {
   control::Asked asked;
-  for (const model::QueueSpec& spec : wanted.queues)
-    asked.events.emplace_back(model::QueueSet{spec});
-  for (auto spec = forest_.queues.rbegin(); spec != forest_.queues.rend(); ++spec) {
-    if (!has_queue(wanted, spec->name)) asked.events.emplace_back(model::QueueRemoved{spec->name});
-  }
+  asked.events = queue_changes(forest_, wanted);
   if (asked.events.empty()) return are_there(wanted);
   // At first also what went while no server ran.
   const auto ask = [asked, wanted, is_first = !has_followed_](
@@ -71,13 +108,18 @@ void QuotaDesk::put_queues(const work::QuotaForest& wanted) {
   };
   // The loop may outlive this desk, so it calls nothing but `later`, which then runs nothing.
   const auto done = [this, wanted, later = parts_.later](const Result<control::Answer>& answer) {
-    later([this, wanted, is_written = answer.ok()] {
-      if (is_written) return are_there(wanted);
-      follow_later();
-    });
+    later([this, wanted, is_written = answer.ok()] { answered(wanted, is_written); });
   };
   const auto put = parts_.requests.put({ask, done});
-  if (put != control::Requests::Put::Taken && put != control::Requests::Put::Closed) follow_later();
+  is_putting_ = put == control::Requests::Put::Taken;
+  if (!is_putting_ && put != control::Requests::Put::Closed) follow_later();
+}
+
+void QuotaDesk::answered(const work::QuotaForest& wanted, bool is_written) {
+  is_putting_ = false;
+  if (!is_written) return follow_later();
+  are_there(wanted);
+  if (follows_again_) follow();
 }
 
 void QuotaDesk::follow_later() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "control/requests.h"
 #include "kube/client.h"
+#include "model/event.h"
 #include "sched/world.h"
 #include "work/wrapped/quota_forest.h"
 
@@ -20,6 +22,10 @@ namespace muster::api {
 
 /// Queues of the forest's trees in the books that are no nodes of it, those below others first.
 std::vector<std::string> queues_left(const sched::World& world, const work::QuotaForest& forest);
+
+/// What makes the queues of one forest those of another: only what differs.
+std::vector<model::EventBody> queue_changes(const work::QuotaForest& from,
+                                            const work::QuotaForest& to);
 
 class QuotaDesk {
  public:
@@ -34,17 +40,25 @@ class QuotaDesk {
 
   /// The queues of an AppWrapper with these labels. NotFound: one of them is not there.
   Result<work::Designation> designation_of(const model::Labels& labels) const;
+  /// Why the trees are not known, or not as they are now; "": they are.
+  std::string trouble() const;
 
  private:
+  void set_trouble(const std::string& group, const std::string& why);
+  std::string words_of(const std::string& group, const std::string& why) const;
   void follow();
   void follow_later();
   void put_queues(const work::QuotaForest& wanted);
+  void answered(const work::QuotaForest& wanted, bool is_written);
   void are_there(const work::QuotaForest& wanted);
 
   const Parts parts_;
   work::QuotaForest forest_;  // whose queues are in the books
   bool has_followed_ = false;
-  std::vector<std::string> told_;  // problems
+  bool is_putting_ = false;     // until it is known what is in the books nothing else is asked for
+  bool follows_again_ = false;  // then
+  std::vector<std::string> told_;                // problems
+  std::map<std::string, std::string> troubles_;  // by group: why it cannot be read
   std::unique_ptr<QuotaWatch> watch_;
 };
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <variant>
+#include <vector>
+
 namespace muster::api {
 namespace {
 
@@ -27,6 +31,31 @@ TEST(QuotaDesk, NodesThatWentWhileNobodyWatchedAreLeftChildrenFirst) {
   forest.queues = {queue("team.all"), queue("team.stays", "team.all")};
   EXPECT_THAT(queues_left(world, forest), ElementsAre("team.b", "team.a"));
   EXPECT_TRUE(queues_left(world, {}).empty());
+}
+
+/// "set team.a remove team.b"
+std::string words(const std::vector<model::EventBody>& events) {
+  std::string text;
+  for (const model::EventBody& event : events) {
+    if (!text.empty()) text += ' ';
+    if (const auto* set = std::get_if<model::QueueSet>(&event)) text += "set " + set->spec.name;
+    if (const auto* gone = std::get_if<model::QueueRemoved>(&event))
+      text += "remove " + gone->queue;
+  }
+  return text;
+}
+
+TEST(QuotaDesk, OnlyQueuesThatAreOthersThanBeforeAreAskedFor) {
+  work::QuotaForest before;
+  before.queues = {queue("team.all"), queue("team.a", "team.all"), queue("team.b", "team.a")};
+  EXPECT_EQ(words(queue_changes({}, before)), "set team.all set team.a set team.b");
+  EXPECT_EQ(words(queue_changes(before, before)), "") << "a label of a QuotaSubtree changed";
+  work::QuotaForest after = before;
+  after.queues[1].limits["cpu"].guaranteed = 2000;
+  EXPECT_EQ(words(queue_changes(before, after)), "set team.a");
+  after.queues.pop_back();
+  EXPECT_EQ(words(queue_changes(before, after)), "set team.a remove team.b");
+  EXPECT_EQ(words(queue_changes(before, {})), "remove team.b remove team.a remove team.all");
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ kube::Resource subtrees_of(std::string group, std::string version) {
 
 }  // namespace
 
-QuotaWatch::QuotaWatch(kube::Client& client, std::function<void()> on_change)
-    : client_(client), on_change_(std::move(on_change)) {
+QuotaWatch::QuotaWatch(kube::Client& client, Handlers handlers)
+    : client_(client), on_(std::move(handlers)) {
   watch(groups_[0], subtrees_of("quota.codeflare.dev", "v1alpha1"));
   watch(groups_[1], subtrees_of("ibm.com", "v1"));
 }
@@ -50,20 +50,22 @@ void QuotaWatch::watch(Group& group, const kube::Resource& resource) {
   using Value = std::shared_ptr<const json::value>;
   kube::InformerHandlers<json::value> on;
   const auto changed = [this, &group] {
-    if (group.has_answered) on_change_();
+    if (group.has_answered) on_.on_change();
   };
   on.on_add = [changed](const std::string&, const Value&) { changed(); };
   on.on_update = [changed](const std::string&, const Value&, const Value&) { changed(); };
   on.on_delete = [changed](const std::string&, const Value&) { changed(); };
   on.on_synced = [this, &group] {
     group.has_answered = true;
-    on_change_();
+    on_.on_change();
   };
-  on.on_failure = [this, &group](const kube::ApiError& error, int) {
-    if (!error.is_not_found()) return;
+  on.on_failure = [this, &group, name = resource.group](const kube::ApiError& error, int) {
+    if (!error.is_not_found()) return on_.on_trouble(name, error.message);
+    on_.on_trouble(name, "");
     group.has_answered = true;
-    on_change_();
+    on_.on_change();
   };
+  on.on_recovery = [this, name = resource.group] { on_.on_trouble(name, ""); };
   kube::ReflectorOptions options;
   options.resource = resource;
   group.informer = std::make_unique<kube::Informer<json::value>>(client_, options, kube::own_copy,

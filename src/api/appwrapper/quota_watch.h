@@ -1,13 +1,14 @@
 // MCAD's QuotaSubtree objects in a cluster, kept up to date: they are few.
 //
-// Threads: on_change is called on the client's I/O thread, at first when all are known, and must
-// only wake somebody; the rest from any thread.
+// Threads: the handlers are called on the client's I/O thread and must only wake somebody; the rest
+// from any thread.
 #pragma once
 
 #include <atomic>
 #include <boost/json/value.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kube/client.h"
@@ -17,8 +18,13 @@ namespace muster::api {
 
 class QuotaWatch {
  public:
+  struct Handlers {
+    std::function<void()> on_change;  // at first when all are known
+    /// Why those of a group cannot be read now, as often as it is tried; "" when they can again.
+    std::function<void(const std::string& group, const std::string& why)> on_trouble;
+  };
   /// The client must outlive it.
-  QuotaWatch(kube::Client& client, std::function<void()> on_change);
+  QuotaWatch(kube::Client& client, Handlers handlers);
   ~QuotaWatch();
 
   /// All of both groups are known, or there is no such kind.
@@ -33,7 +39,7 @@ class QuotaWatch {
   void watch(Group& group, const kube::Resource& resource);
 
   kube::Client& client_;
-  const std::function<void()> on_change_;
+  const Handlers on_;
   Group groups_[2];
 };
 

@@ -18,6 +18,7 @@ namespace json = boost::json;
 
 constexpr std::string_view refused = "Refused";
 constexpr std::string_view cannot_be_made = "CannotBeMade";
+constexpr std::string_view before_estimate = "; expected to start about ";
 
 std::string_view word_of(WrapperWait::Kind kind) {
   switch (kind) {
@@ -29,6 +30,8 @@ std::string_view word_of(WrapperWait::Kind kind) {
       return "NoCluster";
     case WrapperWait::Kind::NoKind:
       return cannot_be_made;
+    case WrapperWait::Kind::NoCheck:
+      return "CreatorsNotChecked";
     case WrapperWait::Kind::Held:
       return "Held";
     case WrapperWait::Kind::Turn:
@@ -52,6 +55,12 @@ bool is_waiting(const WrapperFacts& facts) {
   return facts.wait && !is_elsewhere;
 }
 
+/// Somebody gave its job another one than its author asked for.
+bool has_other_priority(const WrapperFacts& facts) {
+  return facts.row && !model::is_final(facts.row->state) &&
+         facts.row->priority != facts.ask.priority;
+}
+
 }  // namespace
 
 json::object muster_fields(const WrapperFacts& facts, const json::object& before) {
@@ -65,6 +74,7 @@ json::object muster_fields(const WrapperFacts& facts, const json::object& before
       fields["cluster"] = facts.row->cluster;
   }
   if (facts.ask.is_held) fields["suspend"] = true;
+  if (has_other_priority(facts)) fields["priority"] = facts.ask.priority;
   if (facts.row && facts.ask.content != 0) fields["content"] = content_text(facts.ask.content);
   if (!facts.refusal.empty()) fields["reason"] = refused;
   if (is_waiting(facts)) fields["reason"] = word_of(facts);
@@ -93,9 +103,16 @@ WaitingWords waiting_words(const WrapperFacts& facts) {
   if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
   std::string message = why_it_waits(facts);
   if (facts.wait->expected_start)
-    message += fmt::format("; expected to start about {}",
-                           kube::to_timestamp(*facts.wait->expected_start));
+    message +=
+        fmt::format("{}{}", before_estimate, kube::to_timestamp(*facts.wait->expected_start));
   return {std::string(word_of(facts)), std::move(message)};
+}
+
+bool has_old_estimate(std::string_view message, Time now) {
+  const std::size_t at = message.rfind(before_estimate);
+  if (at == std::string_view::npos) return false;
+  const auto start = kube::parse_timestamp(message.substr(at + before_estimate.size()), "");
+  return start && *start + estimate_stands <= now;
 }
 
 bool is_counts_only(const json::object& before, const json::object& patch) {

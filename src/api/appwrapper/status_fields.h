@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "api/appwrapper/facts.h"
+#include "base/time.h"
 
 namespace muster::api {
 
 /// `status.muster`: the job and attempt, what it was made of, its queue, cluster, spec.suspend as
-/// it was followed and, in a word, why it waits. `before` is the status that was written last.
+/// it was followed, its priority where its job has another, and, in a word, why it waits. `before`
+/// is the status that was written last.
 boost::json::object muster_fields(const WrapperFacts& facts, const boost::json::object& before);
 
 /// The last try could not be made and said why, and the next one is on its way: until its objects
@@ -29,6 +31,11 @@ struct WaitingWords {
   std::string message = {};  // which resource is short, where, and when it is expected to start
 };
 WaitingWords waiting_words(const WrapperFacts& facts);
+
+/// An estimate stands until it is over for so long: each is written once, and not too often.
+constexpr Duration estimate_stands = minutes(5);
+/// Whether that of a message of the condition is over.
+bool has_old_estimate(std::string_view message, Time now);
 
 /// Whether a patch of the status tells nothing but how many pods are in which state, why some do
 /// not start, or in other words than before why it waits: what changes all the time.

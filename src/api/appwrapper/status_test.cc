@@ -49,6 +49,16 @@ TEST(StatusV1beta1, OneOverItsQuotaSaysSo) {
             "Insufficient quota and/or resources to dispatch AppWrapper.");
 }
 
+TEST(StatusV1beta1, OneThatIsNotTakenAsLongAsNobodyChecksItsCreatorSaysSo) {
+  StatusStory story;
+  story.facts.row.reset();
+  story.facts.wait = WrapperWait{WrapperWait::Kind::NoCheck, "no new ones are taken", {}};
+  story.write();
+  EXPECT_EQ(text(story.status, "state"), "Pending");
+  EXPECT_EQ(message(story.status, "Backoff", "AppWrapperNotRunnable."), "no new ones are taken");
+  EXPECT_EQ(message(story.status, "Waiting", "CreatorsNotChecked"), "no new ones are taken");
+}
+
 TEST(StatusV1beta1, OneThatFitsIsDispatchedWithTheConditionsOfTheGuide) {
   StatusStory story;
   story.placed();
@@ -109,6 +119,24 @@ TEST(StatusV1beta1, InTheProfileOfMcadOneThatNamesNoEndRunsOn) {
   EXPECT_EQ(text(story.write(), "state"), "Running");
   story.facts.ask.names_its_end = true;
   EXPECT_EQ(text(story.write(), "state"), "Completed");
+}
+
+TEST(StatusV1beta1, OneWhoseSpecDoesNotReadAnyMoreKeepsItsNumbersAndEndsAsItsJobDoes) {
+  StatusStory story;
+  story.facts.is_mcad = true;
+  story.facts.ask.min_available = 2;
+  story.placed();
+  story.made(2);
+  const json::object before = story.write();
+  story.facts.ask = {};  // the server was started again
+  story.facts.ask.priority = 7;
+  story.facts.ask.is_unread = true;
+  EXPECT_EQ(story.write(), before);
+  story.facts.row->state = JobState::Succeeded;
+  story.write();
+  EXPECT_EQ(text(story.status, "state"), "Completed");
+  EXPECT_EQ(story.status.at("totalcpu"), json::value(3000));
+  EXPECT_EQ(story.status.at("template"), json::value(2));
 }
 
 TEST(StatusV1beta1, OneOfWhichTooFewPodsRanIsRequeuedAndDispatchedAgain) {
@@ -420,6 +448,29 @@ TEST(StatusV1beta1, AHoldIsNoRequeue) {
   EXPECT_EQ(text(story.write(), "state"), "Pending");
   EXPECT_EQ(message(story.status, "PreemptCandidate", "Held"), "It was put on hold.");
   EXPECT_FALSE(story.status.contains("numberOfRequeueings"));
+}
+
+TEST(Status, AnEstimateThatIsOverIsWrittenAnewAndNumbersAreNot) {
+  for (const bool is_v1beta2 : {false, true}) {
+    StatusStory story;
+    story.is_v1beta2 = is_v1beta2;
+    story.waits();
+    story.facts.wait->expected_start = story.now + minutes(10);
+    const json::object first = story.write();
+    story.facts.wait->expected_start = story.now + minutes(20);
+    story.facts.wait->sentence = "waits for room: 0 of 2 pods fit";
+    EXPECT_EQ(story.write(), first) << "it may come true";
+    story.now = story.now + minutes(14);
+    EXPECT_EQ(story.write(), first) << "it may be a little late";
+    story.now = story.now + minutes(1);
+    story.facts.wait->expected_start = story.now + minutes(20);
+    const json::object second = story.write();
+    EXPECT_EQ(message(second, "Waiting", "InsufficientResources"),
+              waiting_words(story.facts).message);
+    EXPECT_EQ(condition(second, "Waiting"), condition(first, "Waiting"));
+    story.facts.wait->expected_start.reset();
+    EXPECT_EQ(story.write(), second);
+  }
 }
 
 TEST(Status, OneThatIsDeletedAndStaysSaysWhyInBothVersions) {

@@ -45,7 +45,8 @@ Stage stage_of(const WrapperFacts& facts) {
       return is_holding(facts) ? Stage::Holding : Stage::Dispatched;
     case JobState::Succeeded:
       // MCAD never ends an AppWrapper of which no item says when it is complete.
-      return facts.is_mcad && !facts.ask.names_its_end ? Stage::Dispatched : Stage::Completed;
+      return facts.is_mcad && !facts.ask.names_its_end && !facts.ask.is_unread ? Stage::Dispatched
+                                                                               : Stage::Completed;
     case JobState::Failed:
     case JobState::Cancelled:
       break;
@@ -76,7 +77,7 @@ struct Requeue {
 class Writer {
  public:
   Writer(const json::object& before, const WrapperFacts& facts, Time now)
-      : status_(before), facts_(facts), now_(kube::to_micro_timestamp(now)) {
+      : status_(before), facts_(facts), at_(now), now_(kube::to_micro_timestamp(now)) {
     if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
       conditions_ = list->get_array();
   }
@@ -291,7 +292,8 @@ class Writer {
     const bool is_nowhere = facts_.wait->kind == WrapperWait::Kind::NoCluster;
     if (facts_.could_not_be_made()) {
       add("Backoff", "AppWrapperNotRunnable.", facts_.row->reason);
-    } else if (facts_.wait->kind == WrapperWait::Kind::NoKind) {
+    } else if (facts_.wait->kind == WrapperWait::Kind::NoKind ||
+               facts_.wait->kind == WrapperWait::Kind::NoCheck) {
       add("Backoff", "AppWrapperNotRunnable.", facts_.wait->sentence);
     } else if (is_quota) {
       add("Backoff", "quota limit exceeded",
@@ -356,7 +358,8 @@ class Writer {
       put_number("Succeeded", pods.succeeded);
     }
     if (!is_out || is_over || facts_.is_seen()) put_pending_pods(is_out && !is_over);
-    put_number("template", facts_.ask.min_available);
+    if (is_out && facts_.ask.is_unread) return;
+    if (!facts_.ask.is_unread) put_number("template", facts_.ask.min_available);
     put_number("totalcpu", is_out ? facts_.ask.totals.milli_cpu : 0);
     put_number("totalmemory", is_out ? facts_.ask.totals.memory : 0);
     put_number("totalgpu", is_out ? facts_.ask.totals.gpu : 0);
@@ -402,13 +405,14 @@ class Writer {
     const std::string_view status = waits ? "True" : "False";
     const bool is_same = condition.contains("reason") && text_at(condition, {"status"}) == status &&
                          text_at(condition, {"reason"}) == words.reason;
-    if (is_same) return;  // numbers change all the time: the API has them
+    // Numbers change all the time: the API has them.
+    if (is_same && !has_old_estimate(text_at(*ours, {"message"}), at_)) return;
     condition["type"] = "Waiting";
     condition["status"] = status;
     condition["reason"] = words.reason;
     condition["message"] = words.message;
     condition["lastUpdateMicroTime"] = now_;
-    condition["lastTransitionMicroTime"] = now_;
+    if (!is_same) condition["lastTransitionMicroTime"] = now_;
     if (ours != conditions_.end()) {
       *ours = std::move(condition);
     } else {
@@ -419,6 +423,7 @@ class Writer {
   json::object status_;
   json::array conditions_;
   const WrapperFacts& facts_;
+  const Time at_;
   const std::string now_;
 };
 

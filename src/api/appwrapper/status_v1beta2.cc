@@ -110,7 +110,7 @@ struct Said {
 class Writer {
  public:
   Writer(const json::object& before, const WrapperFacts& facts, Time now)
-      : status_(before), facts_(facts), now_(kube::to_timestamp(now)) {
+      : status_(before), facts_(facts), at_(now), now_(kube::to_timestamp(now)) {
     if (const json::value* list = status_.if_contains("conditions"); list && list->is_array())
       conditions_ = list->get_array();
     was_removed_ = facts_.row && is_true("DeletingResources") &&
@@ -362,7 +362,12 @@ class Writer {
     const bool waits = phase == Phase::Suspended && facts_.wait;
     if (!waits && (!has("Waiting") || is_made_again(facts_, status_))) return;
     const WaitingWords words = waiting_words(facts_);
-    say("Waiting", {waits, words.reason, words.message});
+    const bool is_old = std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& one) {
+      return text_at(one, {"type"}) == "Waiting" &&
+             has_old_estimate(text_at(one, {"message"}), at_);
+    });
+    const Said said{waits, words.reason, words.message};
+    is_old ? say_all("Waiting", said) : say("Waiting", said);
   }
 
   std::string why_suspended() const {
@@ -384,6 +389,7 @@ class Writer {
   json::object status_;
   json::array conditions_;
   const WrapperFacts& facts_;
+  const Time at_;
   const std::string now_;
   bool was_removed_ = false;  // as it was written of the newest attempt
 };

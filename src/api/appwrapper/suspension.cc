@@ -25,6 +25,15 @@ bool was_suspended(const boost::json::object& status) {
   return kube::flag_at(boost::json::value(status), {"muster", "suspend"}, false);
 }
 
+std::optional<int> followed_priority(const boost::json::object& status) {
+  const boost::json::value whole(status);
+  const boost::json::value* written = kube::find(whole, {"muster", "priority"});
+  boost::json::error_code wrong;
+  const int priority = written == nullptr ? 0 : written->to_number<int>(wrong);
+  if (written == nullptr || wrong) return std::nullopt;
+  return priority;
+}
+
 std::vector<model::EventBody> changes_between(const std::string& job, const WrapperAsk& before,
                                               const WrapperAsk& after) {
   std::vector<model::EventBody> wanted;

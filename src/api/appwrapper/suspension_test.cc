@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "api/appwrapper/rows.h"
 #include "api/appwrapper/status_fields.h"
 
 namespace muster::api {
@@ -67,6 +68,42 @@ TEST(Suspension, WhatWasFollowedStandsInTheStatus) {
   facts.ask.is_held = true;
   EXPECT_TRUE(was_suspended({{"muster", muster_fields(facts, {})}}));
   EXPECT_FALSE(was_suspended({}));
+}
+
+TEST(Suspension, APriorityThatSomebodyElseGaveTheJobIsLeftAloneAndAnEditIsNot) {
+  const auto asked_after_restart = [](const WrapperFacts& before, int priority_now) {
+    const auto written = followed_priority({{"muster", muster_fields(before, {})}});
+    WrapperAsk followed;
+    followed.priority = written.value_or(before.row->priority);
+    WrapperAsk now;
+    now.priority = priority_now;
+    return words(changes_between("j", followed, now));
+  };
+  WrapperFacts facts;
+  facts.row.emplace();
+  facts.row->priority = facts.ask.priority = 5;
+  EXPECT_FALSE(muster_fields(facts, {}).contains("priority")) << "most say nothing";
+  EXPECT_EQ(asked_after_restart(facts, 5), "");
+  EXPECT_EQ(asked_after_restart(facts, 9), "priority");
+  facts.row->priority = 50;
+  EXPECT_EQ(asked_after_restart(facts, 5), "") << "an administrator's";
+  EXPECT_EQ(asked_after_restart(facts, 9), "priority");
+  facts.ask.priority = 0;
+  EXPECT_EQ(asked_after_restart(facts, 0), "");
+  facts.row->state = JobState::Succeeded;
+  EXPECT_FALSE(muster_fields(facts, {}).contains("priority")) << "it does not matter any more";
+}
+
+TEST(Suspension, AListHasThePriorityOfTheJob) {
+  WrapperFacts facts;
+  facts.ask.priority = 9;
+  WrapperRow row;
+  put_facts(facts, row);
+  EXPECT_EQ(row.priority, 9) << "it is no job yet";
+  facts.row.emplace();
+  facts.row->priority = 5;
+  put_facts(facts, row);
+  EXPECT_EQ(row.priority, 5);
 }
 
 }  // namespace

@@ -76,7 +76,10 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
   if (!facts.ask.warnings.empty())
     steps.push_back(
         problem(step("NotAllFollowed", fmt::format("{}", fmt::join(facts.ask.warnings, "; ")), 0)));
-  if (!facts.ignored.empty()) steps.push_back(problem(step("ChangeIgnored", facts.ignored, 0)));
+  if (!facts.ignored.empty()) {
+    steps.push_back(problem(step("ChangeIgnored", facts.ignored, 0)));
+    steps.back().key += facts.ignored;  // of each change that is, why
+  }
   const model::JobRow& row = *facts.row;
   const bool is_out = model::is_active(row.state) || model::is_final(row.state);
   const bool was_held = row.why == EndWhy::Held || row.why == EndWhy::Released;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/appwrapper/rows.h"
 #include "kube/json.h"
 
 namespace muster::api {
@@ -92,6 +93,20 @@ TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
                   "!ChangeIgnored: it was changed", "Dispatched: to cluster west, attempt 1",
                   "!PodsDoNotStart: pod p on n: ImagePullBackOff: no such image",
                   "Running: its pods run in cluster west"));
+}
+
+TEST(WrapperSteps, EachChangeThatIsIgnoredIsToldWithItsReason) {
+  WrapperFacts facts = running();
+  const auto key_when_ignored = [&](const std::string& why) {
+    facts.ignored = why;
+    return steps_of(facts).front().key;
+  };
+  const std::string first = key_when_ignored("it was changed while its job was out");
+  EXPECT_NE(first, key_when_ignored("its new spec is not followed: spec.priority: not a number"));
+  EXPECT_EQ(first, key_when_ignored("it was changed while its job was out"));
+  WrapperRow row;
+  put_facts(facts, row);
+  EXPECT_THAT(row.warnings, ElementsAre(facts.ignored)) << "lists say it too";
 }
 
 TEST(WrapperSteps, OneThatStaysSuspendedBecauseItsJobWasCancelledSaysSo) {

@@ -111,6 +111,14 @@ TEST(Permissions, WhoSendsAppWrappersAwayReadsAndWhoTakesThemMakes) {
                              "team"));
 }
 
+TEST(Permissions, TreesOfQuotaAreReadWhereverTheyArePlanted) {
+  const auto hub = asked({.ns = "team", .with_appwrappers = true});
+  for (const char* kind : {"quotasubtrees.quota.codeflare.dev", "quotasubtrees.ibm.com"}) {
+    EXPECT_TRUE(hub.contains(std::string("list ") + kind)) << "in all namespaces";
+    EXPECT_TRUE(hub.contains(std::string("watch ") + kind));
+  }
+}
+
 TEST(Permissions, NothingIsGrantedWithAStar) {
   PermissionAsk all{.with_objects = true, .with_hub = true, .with_crds = true};
   EXPECT_THAT(rbac_manifest(all, {}), Not(HasSubstr("*")));

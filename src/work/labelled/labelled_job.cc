@@ -27,7 +27,6 @@ namespace json = boost::json;
 using kube::find;
 using kube::text_at;
 
-constexpr std::string_view user_label = "workload.codeflare.dev/user";
 constexpr std::string_view kueue_label = "kueue.x-k8s.io/queue-name";
 constexpr std::string_view our_operator = "ray.io/kuberay-operator";  // in spec.managedBy
 // As clusters write them, on what an attempt has.

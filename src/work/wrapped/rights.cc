@@ -47,6 +47,33 @@ constexpr std::string_view wrapped_kinds =
     " + (has(object.spec.components) ? object.spec.components.map(c, c.template) : [])"
     ".map(o, o.apiVersion.contains('/') ? o.apiVersion.split('/')[0] + '/' + o.kind : o.kind)";
 
+/// What the API server writes where nothing is said.
+bool is_nothing(std::string_view key, const json::value& value) {
+  if (value.is_object()) return value.get_object().empty();
+  if (value.is_array()) return value.get_array().empty();
+  if (key == "matchPolicy") return value == "Equivalent";
+  if (key == "scope") return value == "*";
+  return value.is_null();
+}
+
+bool is_same(const json::value& there, const json::value& wanted) {
+  if (there.is_array() && wanted.is_array()) {
+    const json::array& all = there.get_array();
+    return std::equal(all.begin(), all.end(), wanted.get_array().begin(), wanted.get_array().end(),
+                      is_same);
+  }
+  if (!there.is_object() || !wanted.is_object()) return there == wanted;
+  const json::object& given = wanted.get_object();
+  const bool has_all = std::all_of(given.begin(), given.end(), [&](const auto& member) {
+    const json::value* found = there.get_object().if_contains(member.key());
+    return found != nullptr && is_same(*found, member.value());
+  });
+  return has_all &&
+         std::all_of(there.get_object().begin(), there.get_object().end(), [&](const auto& member) {
+           return given.contains(member.key()) || is_nothing(member.key(), member.value());
+         });
+}
+
 }  // namespace
 
 std::vector<std::string> usual_kinds() {
@@ -70,6 +97,11 @@ Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& al
         item.field, text));
   }
   return Ok{};
+}
+
+bool is_as_installed(const json::value& there, const json::value& wanted) {
+  const json::value* spec = kube::find(there, {"spec"});
+  return spec != nullptr && is_same(*spec, wanted.at("spec"));
 }
 
 std::vector<json::value> creators_policy() {

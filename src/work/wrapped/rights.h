@@ -24,5 +24,8 @@ Status check_kinds(const AppWrapper& wrapper, const std::vector<std::string>& al
 inline constexpr std::string_view creators_policy_name = "muster-appwrapper-creators";
 /// The policy and its binding. It knows the usual kinds only, and refuses others.
 std::vector<boost::json::value> creators_policy();
+/// Whether one of them is there as it was installed. What the API server adds by itself means
+/// nothing; whatever else was added may make it check less.
+bool is_as_installed(const boost::json::value& there, const boost::json::value& wanted);
 
 }  // namespace muster::work

@@ -58,5 +58,36 @@ TEST(Rights, ThePolicyAsksForEveryUsualKindAndItsBindingDenies) {
   EXPECT_THAT(boost::json::serialize(made[1]), HasSubstr(R"("validationActions":["Deny"])"));
 }
 
+TEST(Rights, AnInstalledPolicyIsTheSameUnlessSomebodyMakesItCheckLess) {
+  const auto wanted = creators_policy();
+  const auto is_same_with = [&](std::size_t which, kube::Path path, boost::json::value value) {
+    boost::json::value there = wanted[which];
+    kube::set_at(there, path, std::move(value));
+    return is_as_installed(there, wanted[which]);
+  };
+  const boost::json::object none;
+  EXPECT_TRUE(is_as_installed(wanted[0], wanted[0]) && is_as_installed(wanted[1], wanted[1]));
+  EXPECT_FALSE(is_as_installed(wanted[1], wanted[0]));
+  EXPECT_FALSE(is_as_installed(none, wanted[0]));
+  // As API servers write it.
+  EXPECT_TRUE(is_same_with(0, {"metadata", "generation"}, 1));
+  EXPECT_TRUE(is_same_with(0, {"status"}, {{"observedGeneration", 1}}));
+  EXPECT_TRUE(is_same_with(0, {"spec", "matchConstraints", "matchPolicy"}, "Equivalent"));
+  EXPECT_TRUE(is_same_with(0, {"spec", "matchConstraints", "namespaceSelector"}, none));
+  boost::json::value scoped = wanted[0];
+  scoped.at_pointer("/spec/matchConstraints/resourceRules/0").as_object()["scope"] = "*";
+  EXPECT_TRUE(is_as_installed(scoped, wanted[0]));
+  // As somebody might.
+  scoped.at_pointer("/spec/matchConstraints/resourceRules/0").as_object()["scope"] = "Cluster";
+  EXPECT_FALSE(is_as_installed(scoped, wanted[0]));
+  EXPECT_FALSE(is_same_with(0, {"spec", "failurePolicy"}, "Ignore"));
+  EXPECT_FALSE(is_same_with(0, {"spec", "validations"}, boost::json::array()));
+  EXPECT_FALSE(is_same_with(0, {"spec", "matchConstraints", "namespaceSelector"},
+                            {{"matchLabels", {{"team", "a"}}}}));
+  EXPECT_FALSE(is_same_with(1, {"spec", "validationActions"}, boost::json::array{"Warn"}));
+  EXPECT_FALSE(is_same_with(1, {"spec", "matchResources"},
+                            {{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}}));
+}
+
 }  // namespace
 }  // namespace muster::work

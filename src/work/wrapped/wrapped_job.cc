@@ -29,7 +29,6 @@ using kube::items_at;
 using kube::map_at;
 
 constexpr std::string_view queue_label = "muster.dev/queue";
-constexpr std::string_view user_label = "workload.codeflare.dev/user";
 __extension__ using Wide = __int128;
 
 std::int64_t capped(Wide amount) {

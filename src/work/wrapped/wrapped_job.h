@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,9 @@
 #include "work/wrapped/app_wrapper.h"
 
 namespace muster::work {
+
+/// Whose an AppWrapper, or a labelled object, is.
+inline constexpr std::string_view user_label = "workload.codeflare.dev/user";
 
 /// A cluster of the fleet, where an AppWrapper may run if it can.
 struct SelectableCluster {

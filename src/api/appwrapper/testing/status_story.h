@@ -54,6 +54,7 @@ struct StatusStory {
     facts.row->id = "aw-1-uid";
     facts.row->queue = "default";
     facts.row->pods = 2;
+    facts.row->priority = 7;
     facts.ask.priority = 7;
     facts.ask.totals = {3000, std::int64_t{5} << 30, 1};
   }
