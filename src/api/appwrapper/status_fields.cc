@@ -31,6 +31,8 @@ std::string_view word_of(WrapperWait::Kind kind) {
       return cannot_be_made;
     case WrapperWait::Kind::Held:
       return "Held";
+    case WrapperWait::Kind::Takeover:
+      return "CannotBeTakenOver";
     case WrapperWait::Kind::Turn:
       break;
   }
