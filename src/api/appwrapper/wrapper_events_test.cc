@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/appwrapper/rows.h"
 #include "kube/json.h"
 
 namespace muster::api {
@@ -79,6 +80,15 @@ TEST(WrapperSteps, SayWhyItIsBackInTheQueueOrWasNeverThere) {
   WrapperFacts stuck = at(JobState::Succeeded, 0);
   stuck.stuck = "cluster west cannot be reached";
   EXPECT_EQ(told(stuck).front(), "!CopiesRemain: cluster west cannot be reached");
+}
+
+TEST(WrapperSteps, AndListsSayWhyWhatAnotherControllerLeftIsNotTakenOver) {
+  WrapperFacts left;
+  left.wait = WrapperWait{WrapperWait::Kind::Takeover, "pods is forbidden", std::nullopt};
+  EXPECT_THAT(told(left), ElementsAre("CannotBeTakenOver: pods is forbidden"));
+  WrapperRow row;
+  put_facts(left, row);
+  EXPECT_EQ(row.reason, "pods is forbidden");
 }
 
 TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
