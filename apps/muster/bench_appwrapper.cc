@@ -20,6 +20,7 @@ void add_sizes(CLI::App& command, WrapperBenchOptions& sizes) {
   size("--ended", sizes.ended, 1, "Followed from submit to completed, and their writes counted");
   size("--unfit", sizes.unfit, 1, "That do not fit, before one that does");
   size("--queued", sizes.queued, 1, "That wait while the server's memory is looked at");
+  size("--queued-v1beta2", sizes.queued_v1beta2, 0, "The same, of v1beta2; 0: none");
   cli::add_option(command, "--clusters-program", sizes.clusters_program,
                   "Starts the control planes: clusters.py of Muster's source tree")
       ->capture_default_str();

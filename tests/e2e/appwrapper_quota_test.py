@@ -140,6 +140,17 @@ class Forest(WithQuota):
         self.wait("the label is there", lambda: self.labels("plain") == {"team": "default"})
         self.assertEqual(faults.counts["Answer"], 1)
 
+    def test_many_that_wait_for_the_same_node_are_all_placed_when_it_comes(self):
+        self.plant_team()
+        names = [f"early-{index}" for index in range(30)]
+        self.create(*(of(wrapper(name, job(name, "sleep", pods=1, cpu="1")), team="later")
+                      for name in names))
+        for name in names:
+            self.waits(name)
+        self.create(subtree("team", "more", parent="all", later=cpu(1)))
+        self.wait("all of them are jobs",
+                  lambda: len(self.server.api("GET", "/jobs")[1]["jobs"]) == len(names))
+
     def test_trees_are_added_live_and_all_of_them_have_to_agree(self):
         self.plant_team()
         # A tree whose name comes first: those of the older one stay where they are.

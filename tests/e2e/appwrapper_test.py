@@ -954,6 +954,47 @@ class TakenOver(LeftBehind):
         self.begin_hub()
         self.check_taken_over("run", before)
 
+    def forbid_marks(self):
+        """Nobody takes over a pod of this namespace until the policy is deleted; its name."""
+        name = f"no-marks-{self.namespace}"
+        meta = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+        self.create(
+            {"kind": "ValidatingAdmissionPolicy", **meta, "spec": {
+                "matchConstraints": {
+                    "namespaceSelector": {"matchLabels": {
+                        "kubernetes.io/metadata.name": self.namespace}},
+                    "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+                                       "operations": ["UPDATE"], "resources": ["pods"]}]},
+                "validations": [{
+                    "expression": "!has(object.metadata.labels) || "
+                                  "!('muster.dev/adopting' in object.metadata.labels)",
+                    "message": "no marks today"}]}},
+            {"kind": "ValidatingAdmissionPolicyBinding", **meta, "spec": {
+                "policyName": name, "validationActions": ["Deny"]}})
+        self.addCleanup(self.allow_marks, name)
+        self.wait("it is in force", lambda: "no marks today" in self.kubectl(
+            "label", "pods", "--all", "muster.dev/adopting=x", "--dry-run=server", code=None))
+        return name
+
+    def allow_marks(self, name):
+        for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+            self.kubectl("delete", kind, name, "--ignore-not-found")
+
+    def test_why_what_it_left_cannot_be_taken_over_is_said_until_it_can_be(self):
+        made = wrapper("run", (job("run", "sleep"), {"completionstatus": "Complete"}))
+        before = self.leave_running(made, job("run", "sleep"), **self.dispatched())
+        policy = self.forbid_marks()
+        self.begin_hub()
+        words = "what another controller made of it cannot be taken over"
+        self.wait("the list says it",
+                  lambda: words in str(self.server.api("GET", "/appwrappers")[1]))
+        self.wait("an event says it", lambda: "CannotBeTakenOver" in self.kubectl(
+            "describe", "appwrapper", "run"))
+        self.assertEqual(self.status("run")["state"], "Running", "its status is left as it is")
+        self.allow_marks(policy)
+        self.check_taken_over("run", before)
+        self.assertEqual(self.server.log().count(words), 1)
+
     def test_one_of_v1beta2_that_ran_runs_on(self):
         made = components("run", job("run", "sleep"))
         made["metadata"]["finalizers"] = [FINALIZER]

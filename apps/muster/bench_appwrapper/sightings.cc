@@ -23,10 +23,12 @@ WrapperStage stage_of(const boost::json::value& wrapper) {
   if (kube::text_at(wrapper, {"status", "state"}) == "Completed") return WrapperStage::Completed;
   if (kube::integer_at(wrapper, {"status", "running"}) >= 2) return WrapperStage::Running;
   WrapperStage stage = WrapperStage::Created;
+  const bool is_v1beta2 = kube::find(wrapper, {"spec", "components"}) != nullptr;
   for (const boost::json::value& one : kube::items_at(wrapper, {"status", "conditions"})) {
     const std::string_view type = kube::text_at(one, {"type"});
     if (type == "Dispatched") return WrapperStage::Dispatched;
-    if (type == "Backoff") stage = WrapperStage::Queued;
+    const bool waits = is_v1beta2 && type == "Waiting" && kube::text_at(one, {"status"}) == "True";
+    if (type == "Backoff" || waits) stage = WrapperStage::Queued;
   }
   return stage;
 }

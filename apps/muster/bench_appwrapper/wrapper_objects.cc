@@ -47,6 +47,17 @@ kube::ApiRequest create_wrapper(const std::string& name, PodSize size) {
   return kube::create_request(wrappers(), bench_namespace, wrapper);
 }
 
+kube::ApiRequest create_wrapper_v1beta2(const std::string& name, PodSize size) {
+  kube::Resource resource = wrappers();
+  resource.version = "v1beta2";
+  const json::value component = {{"template", job_object(name, size)}};
+  const json::value wrapper = {{"apiVersion", resource.api_version()},
+                               {"kind", "AppWrapper"},
+                               {"metadata", {{"name", name}}},
+                               {"spec", {{"components", json::array({component})}}}};
+  return kube::create_request(resource, bench_namespace, wrapper);
+}
+
 kube::ApiRequest create_wrapped_job(const std::string& name) {
   return kube::create_request(kube::resources::jobs(), bench_namespace,
                               job_object(name, PodSize::Fits));

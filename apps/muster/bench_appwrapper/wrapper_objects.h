@@ -1,4 +1,5 @@
-// The AppWrappers of the benchmark, v1beta1, and the writes that a plain client makes of them.
+// The AppWrappers of the benchmark, v1beta1 unless another version is named, and the writes that a
+// plain client makes of them.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@ enum class PodSize { Fits, FitsNowhere };
 
 /// It is called as its Job is.
 kube::ApiRequest create_wrapper(const std::string& name, PodSize size);
+kube::ApiRequest create_wrapper_v1beta2(const std::string& name, PodSize size);
 kube::ApiRequest create_wrapped_job(const std::string& name);
 /// Its status up to Dispatched in one write, as the server writes it.
 kube::ApiRequest patch_dispatched(const std::string& name);

@@ -18,7 +18,16 @@ namespace muster::api {
 
 /// Why its job waits, as the engine said when it was asked.
 struct WrapperWait {
-  enum class Kind { Room, Quota, NoCluster, NoKind, NoCheck, Held, Turn };
+  enum class Kind {
+    Room,
+    Quota,
+    NoCluster,
+    NoKind,
+    NoCheck,
+    Held,
+    Turn,
+    Takeover  // it runs, or did: what another controller left of it cannot be taken over
+  };
   Kind kind = Kind::Room;
   std::string sentence = {};
   std::optional<Time> expected_start = {};

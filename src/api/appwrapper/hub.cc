@@ -57,6 +57,7 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
       parts_->requests, options_.user,
       [this](Duration wait, std::function<void()> then) { answer_after(wait, std::move(then)); });
   make_wait_desk();
+  make_unplaced_desk();
   make_travel_desks();
   answer([this] { ask_identity(); });
   thread_ = std::thread([this] { work(); });
@@ -148,11 +149,13 @@ void AppWrapperHub::work() {
     do_events(now);
     do_sights();
     waits_->ask_due();
+    unplaced_->ask_due(now);
     writer_->write_due(slice);
     expiry_->delete_due(now);
     return_memory(came, now);
     count_states(now);
-    until = std::min({now + idle_pause, writer_->next_due(), waits_->next_due()});
+    until = std::min(
+        {now + idle_pause, writer_->next_due(), waits_->next_due(), unplaced_->next_due(now)});
   }
 }
 
@@ -396,7 +399,7 @@ std::int64_t AppWrapperHub::edition(const WrapperChange& change) const {
 
 void AppWrapperHub::quota_changed() {
   if (watches_.empty()) watch();  // AppWrappers come after the queues they belong to
-  place_unplaced(WrapperWait::Kind::Quota);
+  unplaced_->look_again(WrapperWait::Kind::Quota, parts_->clock());
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -425,6 +428,9 @@ std::optional<StatusSource> AppWrapperHub::source_of(const std::string& job) con
   if (at == records_.end()) return std::nullopt;
   const Record& record = at->second;
   if (record.is_foreign || record.is_final || record.is_gone) return std::nullopt;
+  // Its status says that it runs: the next try needs that.
+  if (record.facts.wait && record.facts.wait->kind == WrapperWait::Kind::Takeover)
+    return std::nullopt;
   return StatusSource{record.key, record.uid, record.is_v1beta2, record.facts};
 }
 
@@ -507,7 +513,7 @@ model::JobRow AppWrapperHub::slim(model::JobRow row) {
 }
 
 void AppWrapperHub::forget(Records::iterator at) {
-  unplaced_.erase(at->first);
+  unplaced_->drop(at->first);
   missed_.erase(at->first);
   waits_->drop(at->first);
   writer_->forget(at->first);

@@ -43,6 +43,7 @@
 #include "api/appwrapper/rows.h"
 #include "api/appwrapper/status_v1beta2.h"
 #include "api/appwrapper/status_writer.h"
+#include "api/appwrapper/unplaced_desk.h"
 #include "api/appwrapper/wait_desk.h"
 #include "api/appwrapper/wrapper_events.h"
 #include "api/appwrapper/wrapper_watch.h"
@@ -230,7 +231,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   work::WrapOptions wrap_options() const;
   void wait_to_be_placed(Record& record, const WrapperChange& change, WrapperWait::Kind kind,
                          const std::string& why);
-  void place_unplaced(WrapperWait::Kind kind);
+  void wait_to_be_taken(Record& record, const std::string& why);
+  void make_unplaced_desk();
+  void place_again(const std::string& job);
+  void read_again(const std::string& job, const std::shared_ptr<const boost::json::value>& object);
   void tell_events(const std::string& job);
 
   // ---- what is written
@@ -256,6 +260,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // Of the thread alone.
   std::unique_ptr<JobAsks> asks_;
   std::unique_ptr<WaitDesk> waits_;
+  std::unique_ptr<UnplacedDesk> unplaced_;  // queues or clusters are not there
   std::unique_ptr<WrapperExpiry> expiry_;
   std::unique_ptr<WrapperCopies> copies_;
   std::unique_ptr<LuggageDesk> luggage_;
@@ -274,12 +279,10 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed
   std::size_t came_ = 0;                          // changes since memory was returned
   Time came_last_{0};
-  Time counted_{0};                                // their states
-  std::map<std::string, WrapperChange> unplaced_;  // by job: queues or clusters are not there
+  Time counted_{0};  // their states
   /// By job, newest attempts: nobody tells them again. Until all is listed that was there.
   std::map<std::string, ports::AttemptSight> early_sights_;
   std::set<WrapperGroup> listed_;
-  std::set<WrapperWait::Kind> awaited_;          // by some of them; they are placed anew soon
   std::map<std::string, WrapperChange> missed_;  // by job: came while they were submitted
 
   std::unique_ptr<kube::Client> client_;

@@ -79,11 +79,10 @@ void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapp
   Record& record = at->second;
   record.is_submitting = false;
   if (record.is_gone) return forget(at);
-  if (!found) {
-    parts_->say(fmt::format("AppWrapper {}/{} was dispatched by another controller: {}",
-                            record.key.ns, record.key.name, found.error().message));
-    return take_again(record, change);
-  }
+  if (!found)
+    return wait_to_be_taken(
+        record, fmt::format("what another controller made of it cannot be taken over: {}",
+                            found.error().message));
   parts_->say(
       fmt::format("AppWrapper {}/{} was dispatched by another controller; {} of its pods "
                   "are taken over",
@@ -111,9 +110,8 @@ void AppWrapperHub::released(const WrapperChange& change, work::WrappedJob& wrap
   record.is_submitting = false;
   if (record.is_gone) return forget(at);
   if (done) return submit(record, change, std::move(wrapped));
-  parts_->say(fmt::format("AppWrapper {}/{} is to stop what another controller made of it: {}",
-                          record.key.ns, record.key.name, done.error().message));
-  take_again(record, change);
+  wait_to_be_taken(record, fmt::format("what another controller made of it cannot be stopped: {}",
+                                       done.error().message));
 }
 
 void AppWrapperHub::submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {

@@ -358,7 +358,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     record.facts.refusal.clear();
     return take_over(record, change, now);
   }
-  if (unplaced_.erase(record.job()) > 0) {
+  if (unplaced_->drop(record.job())) {
     record.facts.wait.reset();
     return take_over(record, change, now);
   }

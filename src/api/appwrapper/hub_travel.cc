@@ -1,17 +1,17 @@
 // AppWrappers whose jobs run in other clusters than the hub: what AppWrapperHub does for them.
+#include <fmt/format.h>
+
+#include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "api/appwrapper/editions.h"
 #include "api/appwrapper/hub.h"
+#include "base/hash.h"
+#include "kube/json.h"
+#include "kube/requests.h"
+#include "kube/watch.h"
 
 namespace muster::api {
-
-namespace {
-
-// Until they are looked for again.
-constexpr Duration clusters_pause = seconds(5);
-constexpr Duration queues_pause = seconds(30);
-
-}  // namespace
 
 void AppWrapperHub::make_travel_desks() {
   copies_ = std::make_unique<WrapperCopies>(
@@ -87,30 +87,70 @@ work::WrapOptions AppWrapperHub::wrap_options() const {
 void AppWrapperHub::wait_to_be_placed(Record& record, const WrapperChange& change,
                                       WrapperWait::Kind kind, const std::string& why) {
   record.facts.wait = WrapperWait{kind, why, std::nullopt};
-  unplaced_[record.job()] = change;
+  Hasher what;
+  what.add(why);
+  // The sentence does not tell one selector from another.
+  const auto* where = kube::find(*change.object, {"spec", "schedulingSpec", "clusterScheduling"});
+  if (kind == WrapperWait::Kind::NoCluster && where != nullptr)
+    what.add(std::string_view(boost::json::serialize(*where)));
+  unplaced_->add(record.job(), kind, what.value(), parts_->clock());
   touch(record);
-  if (!awaited_.insert(kind).second) return;
-  const bool is_queue = kind == WrapperWait::Kind::Quota;
-  answer_after(is_queue ? queues_pause : clusters_pause, [this, kind] {
-    awaited_.erase(kind);
-    place_unplaced(kind);
-  });
 }
 
-/// Those that wait for such.
-void AppWrapperHub::place_unplaced(WrapperWait::Kind kind) {
-  const Time now = parts_->clock();
-  for (const auto& [job, change] : std::exchange(unplaced_, {})) {
-    const auto at = records_.find(job);
-    if (at == records_.end()) continue;
-    WrapperFacts& facts = at->second.facts;
-    if (facts.wait && facts.wait->kind != kind) {
-      unplaced_.emplace(job, change);
-      continue;
+/// What its last controller left of it cannot be taken over, or ended, now. Its status is left as
+/// it is; events and lists say why.
+void AppWrapperHub::wait_to_be_taken(Record& record, const std::string& why) {
+  record.facts.wait = WrapperWait{WrapperWait::Kind::Takeover, why, std::nullopt};
+  missed_.erase(record.job());  // it is read again anyway
+  const std::uint64_t what = Hasher().add(std::string_view(why)).value();
+  const bool is_new =
+      unplaced_->add(record.job(), WrapperWait::Kind::Takeover, what, parts_->clock());
+  if (is_new)
+    parts_->say(fmt::format("AppWrapper {}/{}, and maybe others: {}; it is tried again",
+                            record.key.ns, record.key.name, why));
+  tell_events(record.job());
+}
+
+void AppWrapperHub::make_unplaced_desk() {
+  unplaced_ = std::make_unique<UnplacedDesk>(
+      UnplacedDesk::Parts{.retry = [this](const std::string& job) { place_again(job); },
+                          .is_open =
+                              [this](const std::string& job) {
+                                const auto at = records_.find(job);
+                                return at != records_.end() && at->second.is_submitting;
+                              }});
+}
+
+void AppWrapperHub::place_again(const std::string& job) {
+  const auto at = records_.find(job);
+  if (at == records_.end()) return unplaced_->retried(job);
+  const WrapperKey& key = at->second.key;
+  client_->send_later(
+      kube::get_request(appwrappers(key.group), key.ns, key.name),
+      [this, job](const kube::Reply<boost::json::value>& found) {
+        auto object =
+            found ? std::make_shared<const boost::json::value>(kube::own_copy(*found)) : nullptr;
+        answer([this, job, object = std::move(object)] { read_again(job, object); });
+      });
+}
+
+/// Null: it could not be read. One that is gone, or was changed, the watch tells.
+void AppWrapperHub::read_again(const std::string& job,
+                               const std::shared_ptr<const boost::json::value>& object) {
+  const auto at = records_.find(job);
+  if (at != records_.end() && object) {
+    Record& record = at->second;
+    const WrapperChange change{record.key, record.uid, object};
+    const bool is_known =
+        kube::uid_of(*object) == record.uid && job_of(change) == job &&
+        kube::integer_at(*object, {"metadata", "generation"}) == record.generation &&
+        notes_hash(*object) == record.notes;
+    if (is_known && unplaced_->drop(job)) {
+      record.facts.wait.reset();
+      take_over(record, change, parts_->clock());
     }
-    facts.wait.reset();
-    take_over(at->second, change, now);
   }
+  unplaced_->retried(job);
 }
 
 void AppWrapperHub::tell_events(const std::string& job) {

@@ -34,6 +34,8 @@ std::string_view word_of(WrapperWait::Kind kind) {
       return "CreatorsNotChecked";
     case WrapperWait::Kind::Held:
       return "Held";
+    case WrapperWait::Kind::Takeover:
+      return "CannotBeTakenOver";
     case WrapperWait::Kind::Turn:
       break;
   }

@@ -82,6 +82,15 @@ TEST(WrapperSteps, SayWhyItIsBackInTheQueueOrWasNeverThere) {
   EXPECT_EQ(told(stuck).front(), "!CopiesRemain: cluster west cannot be reached");
 }
 
+TEST(WrapperSteps, AndListsSayWhyWhatAnotherControllerLeftIsNotTakenOver) {
+  WrapperFacts left;
+  left.wait = WrapperWait{WrapperWait::Kind::Takeover, "pods is forbidden", std::nullopt};
+  EXPECT_THAT(told(left), ElementsAre("CannotBeTakenOver: pods is forbidden"));
+  WrapperRow row;
+  put_facts(left, row);
+  EXPECT_EQ(row.reason, "pods is forbidden");
+}
+
 TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
   WrapperFacts facts = running();
   facts.sight.trouble = "pod p on n: ImagePullBackOff: no such image";

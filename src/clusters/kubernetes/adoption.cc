@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
-#include <map>
-#include <set>
+#include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
 #include "kube/discovery.h"
 #include "kube/json.h"
-#include "kube/list.h"
 #include "kube/requests.h"
 #include "manifest/pod_sets.h"
 
@@ -24,49 +24,6 @@ namespace json = boost::json;
 using kube::text_at;
 
 Error unavailable(const kube::ApiError& error) { return {Fault::Unavailable, error.message}; }
-
-/// Finds the pods that come, over any number of controllers, from some objects.
-class Descent {
- public:
-  Descent(kube::Client& client, kube::RestMapper& kinds, std::string ns)
-      : client_(client), kinds_(kinds), ns_(std::move(ns)) {}
-
-  void add(std::string_view uid) { known_[std::string(uid)] = true; }
-  bool is_empty() const { return known_.empty(); }
-
-  /// Whether an object that has these metadata descends from one that was added.
-  kube::Reply<bool> has(const json::value& object, int depth = 0) {
-    constexpr int depth_most = 5;
-    for (const json::value& owner : kube::items_at(object, {"metadata", "ownerReferences"})) {
-      const std::string uid(text_at(owner, {"uid"}));
-      const auto at = known_.find(uid);
-      if (at == known_.end() && depth < depth_most) {
-        auto is_ours = look_up(owner, depth);
-        if (!is_ours) return is_ours;
-        known_[uid] = *is_ours;
-      }
-      if (known_[uid]) return true;
-    }
-    return false;
-  }
-
- private:
-  kube::Reply<bool> look_up(const json::value& owner, int depth) {
-    auto kind = kinds_.find(text_at(owner, {"apiVersion"}), text_at(owner, {"kind"}));
-    if (!kind && kind.error().is_not_found()) return false;
-    if (!kind) return kind.error();
-    if (!kind->is_namespaced) return false;  // a Node, of its own pods
-    auto found = client_.send(kube::get_request(*kind, ns_, text_at(owner, {"name"})));
-    if (!found && (found.error().is_not_found() || found.error().is_forbidden())) return false;
-    if (!found) return found.error();
-    return has(*found, depth + 1);
-  }
-
-  kube::Client& client_;
-  kube::RestMapper& kinds_;
-  const std::string ns_;
-  std::map<std::string, bool> known_;  // by uid: whether it is, or descends from, one of ours
-};
 
 /// Calls `found` with each object of the list that is there and was made for the owner.
 Status find_objects(
@@ -96,8 +53,7 @@ Status find_objects(
   return Ok{};
 }
 
-Status released(kube::Client& client, const ports::LeftWork& work) {
-  kube::RestMapper kinds(client);
+Status released(kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work) {
   return find_objects(
       client, kinds, work, [&](const kube::Resource& kind, const json::value& there) -> Status {
         kube::DeleteOptions options;
@@ -111,53 +67,72 @@ Status released(kube::Client& client, const ports::LeftWork& work) {
       });
 }
 
-/// As wanted by the job.
-Status mark(kube::Client& client, const ports::LeftWork& work, const json::value& pod) {
+/// As wanted by the job. None: it is gone, or another one of its name is there.
+Result<std::optional<json::value>> mark(kube::Client& client, const ports::LeftWork& work,
+                                        const LeftPods::Pod& pod) {
   json::value patch = json::object();
-  kube::set_at(patch, {"metadata", "uid"}, json::string(kube::uid_of(pod)));
+  kube::set_at(patch, {"metadata", "uid"}, json::string(pod.uid));
   kube::set_at(patch, {"metadata", "labels", adopting_label}, json::string(label_value(work.job)));
-  const auto marked =
-      client.send(kube::patch_request(kube::resources::pods(), work.ns, kube::name_of(pod),
+  auto marked =
+      client.send(kube::patch_request(kube::resources::pods(), work.ns, pod.name,
                                       kube::Patch::Merge, patch, {.field_manager = field_manager}));
-  if (!marked && !marked.error().is_not_found()) return unavailable(marked.error());
-  return Ok{};
+  if (marked) return std::optional<json::value>(std::move(*marked));
+  if (marked.error().is_not_found() || marked.error().is_conflict())
+    return std::optional<json::value>();
+  return unavailable(marked.error());
 }
 
-Result<ports::AdoptedPods> adopted(kube::Client& client, const ports::LeftWork& work) {
-  kube::RestMapper kinds(client);
-  Descent ours(client, kinds, work.ns);
+/// Marks those of them that are there; as they are now.
+struct Marked {
+  ports::AdoptedPods pods = {};
+  bool has_missed = false;  // some are not there any more, and others may be in their place
+};
+Result<Marked> mark_all(kube::Client& client, const ports::LeftWork& work,
+                        const std::vector<LeftPods::Pod>& pods) {
+  Marked all;
+  for (const LeftPods::Pod& pod : pods) {
+    const auto there = mark(client, work, pod);
+    if (!there) return there.error();
+    all.has_missed |= !*there;
+    if (!*there) continue;
+    const PodSight sight = pod_sight_of(**there);
+    if (!sight.is_live() || sight.node.empty()) continue;
+    ++all.pods.bound;
+    all.pods.nodes.insert(sight.node);
+  }
+  return all;
+}
+
+Result<ports::AdoptedPods> adopted(kube::Client& client, LeftPods& left,
+                                   const ports::LeftWork& work, Time asked, Time begun) {
+  LeftPods::Wanted wanted{work.ns, {}, work.job, asked};
   const auto add = [&](const kube::Resource&, const json::value& there) -> Status {
-    ours.add(kube::uid_of(there));
+    wanted.roots.emplace(kube::uid_of(there));
     return Ok{};
   };
-  if (const Status done = find_objects(client, kinds, work, add); !done) return done.error();
-  ports::AdoptedPods found;
-  if (ours.is_empty()) return found;
-  // Nobody has the job in his books yet, so what has its mark was made for it by an earlier server.
-  for (const std::string& selector :
-       {fmt::format("!{}", job_label), fmt::format("{}={}", job_label, label_value(work.job))}) {
-    const auto pods = kube::list_all(client, kube::resources::pods(), work.ns,
-                                     {.label_selector = selector, .limit = 500});
+  if (const Status done = find_objects(client, left.kinds(), work, add); !done) return done.error();
+  if (wanted.roots.empty()) return ports::AdoptedPods();
+  while (true) {
+    const auto pods = left.of(wanted);
     if (!pods) return unavailable(pods.error());
-    for (const json::value& pod : pods->items) {
-      const PodSight sight = pod_sight_of(pod);
-      if (!sight.is_live()) continue;
-      const auto is_ours = ours.has(pod);
-      if (!is_ours) return unavailable(is_ours.error());
-      if (!*is_ours) continue;
-      if (const Status done = mark(client, work, pod); !done) return done.error();
-      if (sight.node.empty()) continue;
-      ++found.bound;
-      found.nodes.insert(sight.node);
-    }
+    const auto marked = mark_all(client, work, *pods);
+    if (!marked) return marked.error();
+    if (!marked->has_missed || !left.distrust(work.ns, begun)) return marked->pods;
   }
-  return found;
+}
+
+Time steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return Time{std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
 }
 
 }  // namespace
 
-KubernetesAdopter::KubernetesAdopter(std::unique_ptr<kube::Client> client)
-    : client_(std::move(client)), thread_([this] { work(); }) {}
+KubernetesAdopter::KubernetesAdopter(std::unique_ptr<kube::Client> client,
+                                     std::function<Time()> clock)
+    : client_(std::move(client)),
+      clock_(clock ? std::move(clock) : steady_now),
+      thread_([this] { work(); }) {}
 
 KubernetesAdopter::~KubernetesAdopter() {
   {
@@ -170,14 +145,18 @@ KubernetesAdopter::~KubernetesAdopter() {
 
 void KubernetesAdopter::adopt(ports::LeftWork work,
                               std::function<void(const Result<ports::AdoptedPods>&)> done) {
-  put([this, work = std::move(work), done = std::move(done)] { done(adopted(*client_, work)); });
+  put([this, work = std::move(work), done = std::move(done), asked = clock_()](LeftPods& left) {
+    done(adopted(*client_, left, work, asked, clock_()));
+  });
 }
 
 void KubernetesAdopter::release(ports::LeftWork work, std::function<void(const Status&)> done) {
-  put([this, work = std::move(work), done = std::move(done)] { done(released(*client_, work)); });
+  put([this, work = std::move(work), done = std::move(done)](LeftPods& left) {
+    done(released(*client_, left.kinds(), work));
+  });
 }
 
-void KubernetesAdopter::put(std::function<void()> task) {
+void KubernetesAdopter::put(Task task) {
   {
     const std::lock_guard lock(mutex_);
     asked_.push_back(std::move(task));
@@ -185,15 +164,21 @@ void KubernetesAdopter::put(std::function<void()> task) {
   changed_.notify_one();
 }
 
+/// What is known of the cluster is kept for those that follow, and forgotten when it is quiet.
 void KubernetesAdopter::work() {
+  constexpr std::chrono::minutes quiet{1};
+  std::optional<LeftPods> left;
   while (true) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_stopping_ || !asked_.empty(); });
+    const auto has_news = [this] { return is_stopping_ || !asked_.empty(); };
+    if (left && !changed_.wait_for(lock, quiet, has_news)) left.reset();
+    changed_.wait(lock, has_news);
     if (is_stopping_) return;
-    const auto next = std::move(asked_.front());
+    const Task next = std::move(asked_.front());
     asked_.pop_front();
     lock.unlock();
-    next();
+    if (!left) left.emplace(*client_, clock_);
+    next(*left);
   }
 }
 

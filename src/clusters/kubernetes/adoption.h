@@ -4,6 +4,8 @@
 // their room free. Then, when its attempt is made, ObjectWriter meets the objects and marks both
 // as the attempt's own. What an earlier server made for the same job, of which nothing is in the
 // books any more, is taken over alike.
+//
+// One is taken over after the other; what they have in common is read once: see left_pods.h.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +15,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/time.h"
+#include "clusters/kubernetes/left_pods.h"
 #include "kube/client.h"
 #include "ports/adopter.h"
 
@@ -20,7 +24,9 @@ namespace muster::clusters {
 
 class KubernetesAdopter : public ports::Adopter {
  public:
-  explicit KubernetesAdopter(std::unique_ptr<kube::Client> client);
+  /// Without a clock: the machine's.
+  explicit KubernetesAdopter(std::unique_ptr<kube::Client> client,
+                             std::function<Time()> clock = {});
   /// Waits for the question that is under way: the client should have a short timeout.
   ~KubernetesAdopter() override;
   void adopt(ports::LeftWork work,
@@ -28,13 +34,15 @@ class KubernetesAdopter : public ports::Adopter {
   void release(ports::LeftWork work, std::function<void(const Status&)> done) override;
 
  private:
+  using Task = std::function<void(LeftPods&)>;
   void work();
-  void put(std::function<void()> task);
+  void put(Task task);
 
   const std::unique_ptr<kube::Client> client_;
+  const std::function<Time()> clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> asked_;  // guarded by mutex_
+  std::deque<Task> asked_;  // guarded by mutex_
   bool is_stopping_ = false;
   std::thread thread_;
 };
