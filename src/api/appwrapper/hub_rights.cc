@@ -48,7 +48,7 @@ void AppWrapperHub::creators_checked(const Result<CreatorsCheck>& found) {
   if (is_first) {
     begin_watch();
   } else if (was_unchecked) {
-    place_unplaced(WrapperWait::Kind::NoCheck);
+    unplaced_->look_again(WrapperWait::Kind::NoCheck, parts_->clock());
   }
   again(look_again);
 }
