@@ -235,6 +235,34 @@ class Notes(WithNode):
         self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
 
 
+class TakenAway(WithNode):
+    """While no server runs, by somebody else. Here and not among simulated nodes: those take the
+    mark off a pod by which its Job counts it."""
+
+    def objects(self, path):
+        return CLUSTER.get(f"{path}/namespaces/{self.namespace}/" + (
+            "jobs" if "batch" in path else "pods"))[1]["items"]
+
+    def test_a_gang_whose_pod_goes_while_the_server_is_down_starts_again(self):
+        job = self.submit("sleep 1000", pods=2)
+        self.wait_running(job)
+        self.server.kill()
+        name = self.objects("/api/v1")[0]["metadata"]["name"]
+        status, answer = CLUSTER.request(
+            "DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}?gracePeriodSeconds=1")
+        self.assertEqual(status, 200, answer)
+
+        def has_failed():
+            conditions = self.objects("/apis/batch/v1")[0]["status"].get("conditions", [])
+            return any(one["type"] == "Failed" for one in conditions)
+        self.wait("its Job has failed, and no pod is left",
+                  lambda: has_failed() and not self.objects("/api/v1"), 120)
+        self.server.start()
+        self.wait("it says so", lambda: "taken away by somebody else" in str(self.server.job(job)))
+        self.wait("it starts again", lambda: self.server.job(job)["attempt"] == 2, 90)
+        self.wait_running(job)
+
+
 def start(options):
     global BINARY, CLUSTER  # pylint: disable=global-statement
     BINARY = options.binary

@@ -80,36 +80,6 @@ class Others(WithPods):
         self.wait_second_attempt(job, f"{pod['metadata']['name']} .*preempt")
 
 
-    def test_one_whose_pod_is_taken_away_while_the_server_is_down_is_requeued(self):
-        evicted, deleted = self.gang("sleep"), self.gang("sleep")
-        for job in (evicted, deleted):
-            self.wait_state(job, "Running")
-        first = {pod["metadata"]["annotations"]["muster.dev/job-id"]: pod["metadata"]["name"]
-                 for pod in self.pods()}
-        self.server.kill()
-        self.create("/api/v1/{ns}/pods/" + first[evicted] + "/eviction", "Eviction",
-                    first[evicted], "policy/v1")
-        CLUSTER.request("DELETE",
-                        f"/api/v1/namespaces/{self.namespace}/pods/{first[deleted]}")
-
-        def have_failed():
-            return all(any((one["type"], one["status"]) == ("Failed", "True")
-                           for one in job["status"].get("conditions", []))
-                       for job in self.jobs())
-        self.wait("their Jobs have failed and no pod is left",
-                  lambda: have_failed() and not self.pods(), 90)
-        self.server.start()
-        told = set()
-
-        def are_told():
-            told.update(job for job in (evicted, deleted)
-                        if "taken away by somebody else" in str(self.server.job(job)))
-            return len(told) == 2
-        self.wait("both say so", are_told)
-        for job in (evicted, deleted):
-            self.wait_again(job)
-
-
 class Fields(WithPods):
     """What job, pool and cluster say of pods is in them."""
     of_cluster = (", pod: {env: {FROM: cluster, LEVEL: cluster}, pull_secrets: [of-cluster],"

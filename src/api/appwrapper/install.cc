@@ -101,10 +101,23 @@ kube::Resource policy_resource(std::string_view kind) {
 
 }  // namespace
 
+namespace {
+
+/// As a whole: applied, lists would keep what somebody else put into them.
+kube::ApiRequest replaced_spec(const kube::Resource& resource, const json::value& object) {
+  json::array patch;
+  patch.push_back({{"op", "replace"}, {"path", "/spec"}, {"value", *kube::find(object, {"spec"})}});
+  return kube::patch_request(resource, "", kube::name_of(object), kube::Patch::Json, patch);
+}
+
+}  // namespace
+
 Status install_creators_policy(kube::Client& client) {
   for (const json::value& object : work::creators_policy()) {
     const kube::Resource resource = policy_resource(kube::text_at(object, {"kind"}));
-    const auto made = client.send(kube::apply_request(resource, object, "muster", /*force=*/true));
+    auto made = client.send(replaced_spec(resource, object));
+    if (!made && made.error().is_not_found())
+      made = client.send(kube::apply_request(resource, object, "muster", /*force=*/true));
     if (!made)
       return Error{Fault::Unavailable, fmt::format("{} {}: {}", resource.kind,
                                                    kube::name_of(object), made.error().message)};

@@ -478,11 +478,11 @@ json::value LabelledDesk::queued_object_of(const model::JobRow& row) const {
 /// was changed since, the job has what was followed.
 int LabelledDesk::followed_priority(const json::value& queued, const json::value& object,
                                     int of_job) const {
-  const auto asked = work::labelled_job(object, options_.read);
+  const auto asked = work::asked_priority(object, options_.read);
   if (!asked) return of_job;
-  if (queued.is_null()) return asked->spec.priority;
-  const auto first = work::labelled_job(queued, options_.read);
-  return first && first->spec.priority != asked->spec.priority ? of_job : asked->spec.priority;
+  if (queued.is_null()) return *asked;
+  const auto first = work::asked_priority(queued, options_.read);
+  return first && *first != *asked ? of_job : *asked;
 }
 
 void LabelledDesk::forget(Records::iterator at) {

@@ -78,7 +78,7 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
     const std::string_view phase = text_at(pod, {"status", "phase"});
     if (phase == "Failed" || phase == "Succeeded") return;  // before it was taken over, mostly
     const std::string ns(kube::namespace_of(pod));
-    find_maker(pod, ns, 0,
+    find_maker(pod, {ns, 0, round()},
                [self = shared_from_this(), ns, name = std::string(kube::name_of(pod)),
                 uid = std::string(kube::uid_of(pod))](const Marks& marks) {
                  if (marks && text_at(*marks, {"labels", server_label}) == self->server_)
@@ -86,10 +86,11 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
                });
   }
 
-  /// Nothing that is known of owners holds any longer.
+  /// Nothing that is known of owners holds any longer, nor what is being asked about them.
   void forget_owners() {
     const std::lock_guard lock(mutex_);
     known_.clear();
+    ++round_;
   }
   /// Something could not be found out, or done, since this was asked last.
   bool take_missed() {
@@ -98,9 +99,19 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   }
 
  private:
-  void find_maker(const json::value& object, const std::string& ns, int depth, const Found& found) {
+  struct Search {
+    std::string ns;
+    int depth = 0;
+    std::uint64_t round = 0;  // in which it began
+  };
+  std::uint64_t round() const {
+    const std::lock_guard lock(mutex_);
+    return round_;
+  }
+
+  void find_maker(const json::value& object, const Search& search, const Found& found) {
     const json::value* maker = maker_of(object);
-    if (maker == nullptr || depth == depth_most) return found(nullptr);
+    if (maker == nullptr || search.depth == depth_most) return found(nullptr);
     const std::string uid(text_at(*maker, {"uid"}));
     {
       std::unique_lock lock(mutex_);
@@ -112,39 +123,45 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
     }
     kinds_.find_later(
         text_at(*maker, {"apiVersion"}), text_at(*maker, {"kind"}),
-        [self = shared_from_this(), ns, depth, found, uid,
+        [self = shared_from_this(), search, found, uid,
          name = std::string(text_at(*maker, {"name"}))](const kube::Reply<kube::Resource>& kind) {
-          if (!kind) return self->answer(uid, kind.error(), found);
-          if (!kind->is_namespaced) return self->know(uid, nullptr, found);
-          self->fetch(*kind, ns, name, uid, depth, found);
+          if (!kind) return self->answer(uid, kind.error(), search, found);
+          if (!kind->is_namespaced) return self->know(uid, nullptr, search, found);
+          self->fetch(*kind, name, uid, search, found);
         });
   }
 
-  void fetch(const kube::Resource& kind, const std::string& ns, const std::string& name,
-             const std::string& uid, int depth, const Found& found) {
+  void fetch(const kube::Resource& kind, const std::string& name, const std::string& uid,
+             const Search& search, const Found& found) {
     client_.send_later(
-        kube::get_request(kind, ns, name),
-        [self = shared_from_this(), ns, uid, depth, found](const kube::Reply<json::value>& there) {
-          if (!there) return self->answer(uid, there.error(), found);
+        kube::get_request(kind, search.ns, name),
+        [self = shared_from_this(), uid, search, found](const kube::Reply<json::value>& there) {
+          if (!there) return self->answer(uid, there.error(), search, found);
           if (auto marks = foster_marks(*there))
-            return self->know(uid, std::make_shared<const json::value>(std::move(*marks)), found);
-          self->find_maker(*there, ns, depth + 1, [self, uid, found](const Marks& marks) {
-            self->know(uid, marks, found);
+            return self->know(uid, std::make_shared<const json::value>(std::move(*marks)), search,
+                              found);
+          const Search next{search.ns, search.depth + 1, search.round};
+          self->find_maker(*there, next, [self, uid, search, found](const Marks& marks) {
+            self->know(uid, marks, search, found);
           });
         });
   }
 
   /// What is not there, or may not be seen, is nobody's of ours; all else is asked again.
-  void answer(const std::string& uid, const kube::ApiError& error, const Found& found) {
-    if (error.is_not_found() || error.is_forbidden()) return know(uid, nullptr, found);
+  void answer(const std::string& uid, const kube::ApiError& error, const Search& search,
+              const Found& found) {
+    if (error.is_not_found() || error.is_forbidden()) return know(uid, nullptr, search, found);
     const std::lock_guard lock(mutex_);
     has_missed_ = true;
   }
-  void know(const std::string& uid, const Marks& marks, const Found& found) {
+  /// Owners are taken over one after the other: an answer from before the newest of them, or of one
+  /// that is still another server's, may be another one the next time.
+  void know(const std::string& uid, const Marks& marks, const Search& search, const Found& found) {
     {
       const std::lock_guard lock(mutex_);
+      const bool is_others = marks && text_at(*marks, {"labels", server_label}) != server_;
       if (known_.size() >= owners_most) known_.clear();  // most of them are gone by now
-      known_[uid] = marks;
+      if (search.round == round_ && !is_others) known_[uid] = marks;
     }
     found(marks);
   }
@@ -166,9 +183,10 @@ class FosterPods::Core : public std::enable_shared_from_this<Core> {
   kube::Client& client_;
   const std::string server_;
   kube::RestMapper kinds_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Marks> known_;  // by uid; guarded by mutex_, as the next
   bool has_missed_ = false;
+  std::uint64_t round_ = 0;  // counts how often all was forgotten
 };
 
 namespace {

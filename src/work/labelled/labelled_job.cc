@@ -71,8 +71,8 @@ json::value plain(const json::value& object) {
   return made;
 }
 
-Result<int> priority_of(const json::value& object, int otherwise,
-                        std::vector<std::string>& warnings) {
+Result<int> read_priority(const json::value& object, int otherwise,
+                          std::vector<std::string>& warnings) {
   const std::string text = label(object, priority_label);
   if (text.empty()) return otherwise;
   const std::string field = fmt::format("metadata.labels.{}", priority_label);
@@ -109,7 +109,7 @@ Result<WrappedJob> labelled_job(const json::value& object, const LabelledOptions
     for (model::PodSet& set : job.spec.gang.sets) flatten_as_mcad(set.pod);
   }
   job.warnings = manifest::unweighed_wishes(*list);
-  const auto priority = priority_of(object, options.priority, job.warnings);
+  const auto priority = read_priority(object, options.priority, job.warnings);
   if (!priority) return priority.error();
   job.spec.priority = *priority;
   job.spec.name = kube::name_of(object);
@@ -138,6 +138,11 @@ Result<WrappedJob> labelled_job(const json::value& object, const LabelledOptions
   if (const Status s = model::validate(job.command); !s) return s.error();
   job.spec.id.clear();
   return job;
+}
+
+Result<int> asked_priority(const json::value& object, const LabelledOptions& options) {
+  std::vector<std::string> ignored;
+  return read_priority(object, options.priority, ignored);
 }
 
 json::value queued_object(const model::Command& command) {

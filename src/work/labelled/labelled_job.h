@@ -29,6 +29,9 @@ struct LabelledOptions {
 /// Fault::Invalid names the field.
 Result<WrappedJob> labelled_job(const boost::json::value& object, const LabelledOptions& options);
 
+/// By its label. Also of one as it was queued, which has no uid, so it is no job.
+Result<int> asked_priority(const boost::json::value& object, const LabelledOptions& options);
+
 /// The object as it was when it was queued. Null: that is not known.
 boost::json::value queued_object(const model::Command& command);
 

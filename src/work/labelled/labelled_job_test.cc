@@ -54,6 +54,9 @@ TEST(LabelledJob, ARayClusterIsAGangThatIsStartedWhereItIs) {
             (model::HubObject{"hub", "ray.io/v1", "RayCluster", "team", "n", "u-1", true}));
   EXPECT_TRUE(job->command.care.keep_ended);
   const json::value queued = queued_object(job->command);
+  const auto priority = asked_priority(queued, options());
+  ASSERT_TRUE(priority.ok()) << priority.error().message;
+  EXPECT_EQ(*priority, job->spec.priority);
   EXPECT_EQ(kube::find(queued, {"status"}), nullptr);
   EXPECT_EQ(kube::find(queued, {"metadata", "managedFields"}), nullptr);
   EXPECT_EQ(*kube::find(queued, {"spec"}),
