@@ -32,9 +32,8 @@ std::string encoded(const model::BookRecord& record) {
 TEST(BookCodec, EveryKindOfRecordComesBackTheSame) {
   std::vector<bool> seen(std::variant_size_v<model::BookRecord>);
   std::vector<model::BookRecord> records = sample_books();
-  for (const auto& newer :
-       {sample_books_v2(), sample_books_v3(), sample_books_v4(), sample_books_v5(),
-        sample_books_v6()})
+  for (const auto& newer : {sample_books_v2(), sample_books_v3(), sample_books_v4(),
+                            sample_books_v5(), sample_books_v6()})
     records.insert(records.end(), newer.begin(), newer.end());
   for (const model::BookRecord& record : records) {
     const std::string bytes = encoded(record);
