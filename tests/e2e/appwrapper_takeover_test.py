@@ -249,6 +249,9 @@ class LostBooks(LeftBehind):
         self.assertEqual((self.running(), self.uids()), (before, made))
         self.assertEqual(self.status("old")["state"], "Running")
         self.assertEqual(self.status("new")["phase"], "Running")
+        # By then the Deployment's annotations are on its ReplicaSet, and the server asks anew.
+        self.server.kill()
+        self.server.start()
         self.kubectl("delete", "pods", "-l", "app=web")
         self.wait("others came in their place", lambda: len(self.running()) == 6
                   and len(set(before) & set(self.running())) == 4)

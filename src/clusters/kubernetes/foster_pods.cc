@@ -37,9 +37,11 @@ const json::value* maker_of(const json::value& object) {
 }  // namespace
 
 std::optional<json::value> foster_marks(const json::value& object) {
-  // A Deployment's annotations are on its ReplicaSets too, its labels are not.
-  if (kube::find(object, {"metadata", "annotations", adopted_annotation}) == nullptr ||
-      kube::text_at(object, {"metadata", "labels", job_label}).empty())
+  // A Deployment's annotations are on its ReplicaSets too, and so may be, from its template, the
+  // labels of the server that made it: they say nothing of who took it over.
+  const std::string_view taken = text_at(object, {"metadata", "annotations", adopted_annotation});
+  if (taken != "true" && taken != kube::uid_of(object)) return std::nullopt;
+  if (taken.empty() || text_at(object, {"metadata", "labels", job_label}).empty())
     return std::nullopt;
   json::value marks = json::object();
   const auto copy = [&](std::string_view key, std::string_view name) {

@@ -18,9 +18,9 @@ boost::json::value yaml(const std::string& text) {
 
 TEST(FosterPods, GetTheMarksOfTheAttemptThatTookTheirObjectOver) {
   const auto marks = foster_marks(
-      yaml("{kind: Deployment, metadata: {name: d, labels: {app: x, muster.dev/job: j, "
+      yaml("{kind: Deployment, metadata: {name: d, uid: u, labels: {app: x, muster.dev/job: j, "
            "muster.dev/attempt: '1', muster.dev/server: s, muster.dev/set: main}, annotations: "
-           "{muster.dev/adopted: 'true', muster.dev/job-id: j, muster.dev/workloads: '1', "
+           "{muster.dev/adopted: u, muster.dev/job-id: j, muster.dev/workloads: '1', "
            "muster.dev/makes-pods: 'true', other: y}}}"));
   ASSERT_TRUE(marks.has_value());
   EXPECT_EQ(*marks, yaml("{labels: {muster.dev/job: j, muster.dev/attempt: '1', muster.dev/server: "
@@ -36,6 +36,16 @@ TEST(FosterPods, WhatMusterMadeItselfMarksItsPodsItself) {
 TEST(FosterPods, AReplicaSetThatRepeatsTheAnnotationsOfItsDeploymentSaysNothing) {
   EXPECT_FALSE(foster_marks(yaml(
       "{metadata: {name: d-1, labels: {app: x}, annotations: {muster.dev/adopted: 'true'}}}")));
+  EXPECT_FALSE(foster_marks(
+      yaml("{metadata: {name: d-1, uid: of-replica-set, labels: {app: x, muster.dev/job: j, "
+           "muster.dev/server: that-made-it}, annotations: {muster.dev/adopted: "
+           "of-deployment}}}")));
+}
+
+TEST(FosterPods, WhatAnEarlierVersionTookOverCountsToo) {
+  EXPECT_TRUE(
+      foster_marks(yaml("{metadata: {name: d, uid: u, labels: {muster.dev/job: j}, annotations: "
+                        "{muster.dev/adopted: 'true'}}}")));
 }
 
 TEST(FosterPods, WhatCannotBeFoundOutIsAskedForWithPausesThatGrowToAMinute) {

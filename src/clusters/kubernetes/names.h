@@ -26,8 +26,9 @@ inline constexpr std::string_view job_annotation = "muster.dev/job-id";
 /// On pods that another controller made, from the moment that a job is to take them over until its
 /// attempt has: see adoption.h.
 inline constexpr std::string_view adopting_label = "muster.dev/adopting";
-/// On an object that another controller made and an attempt took over; "true". What it makes later
-/// has no marks of the attempt: see foster_pods.h.
+/// On an object that another controller made and an attempt took over: its uid, as ReplicaSets have
+/// copies of what their Deployment says ("true": an earlier version took it over). What it makes
+/// later has no marks of the attempt: see foster_pods.h.
 inline constexpr std::string_view adopted_annotation = "muster.dev/adopted";
 /// On what came along from the hub because pods name it; "true". It belongs to no one attempt: all
 /// that need it own it.

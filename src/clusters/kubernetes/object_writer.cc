@@ -340,7 +340,8 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
       return list->done({Making::NotNow, "what another controller made for it is being deleted"});
     const json::value& ours = list->listed.objects[index];
     json::value patch = adoption_of(ours, there);
-    kube::set_at(patch, {"metadata", "annotations", adopted_annotation}, "true");
+    kube::set_at(patch, {"metadata", "annotations", adopted_annotation},
+                 json::string(kube::uid_of(there)));
     client.send_later(
         kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),
                             kube::Patch::Merge, patch, {.field_manager = field_manager}),
