@@ -37,6 +37,8 @@ struct BookHeader {
   std::vector<std::string> extended;
   std::vector<std::string> label_keys;
   std::vector<std::string> resources;
+  /// None: written before labels that nobody asks for were taken out of shapes.
+  std::optional<std::vector<std::string>> pod_label_keys;
   // Past estimates against what happened.
   std::uint64_t scored = 0;
   std::uint64_t inside_band = 0;
@@ -144,6 +146,13 @@ struct BookActive {
   Demise demise = {};
 };
 
+/// Of the pods of a set.
+struct BookLabel {
+  std::uint32_t set = 0;
+  std::string key;
+  std::string value;
+};
+
 struct BookJob {
   std::uint32_t slot = 0;
   std::string id;
@@ -155,6 +164,7 @@ struct BookJob {
   std::uint32_t failures = 0;
   std::uint32_t requeues = 0;
   std::vector<std::uint32_t> failed_in;  // clusters, the latest last
+  std::vector<BookLabel> spare_labels = {};
   bool ran = false;
   bool not_yet = false;  // a timer will let it join its line
   bool doomed = false;   // a job it depends on failed

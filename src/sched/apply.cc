@@ -30,7 +30,7 @@ class Applier {
     for (const auto& name : e.spec.extra_queues)
       job.extra_queues.push_back(w_.quota.find_or_make(name));
     w_.quota.keep_one_per_tree(job.extra_queues);  // old journals name several
-    job.shape = w_.shapes.intern(e.spec.gang);
+    w_.set_gang(job, e.spec.gang);
     for (const SetRec& set : w_.shapes[job.shape].sets) w_.shapes.expect(set.pod, set.count);
     job.priority = e.spec.priority;
     job.state = e.spec.held ? JobState::Held : JobState::Waiting;

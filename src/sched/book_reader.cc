@@ -62,6 +62,8 @@ Status BookReader::take(BookHeader& h) {
   for (const std::string& name : h.extended) world_.shapes.extended_index(name);
   for (const std::string& key : h.label_keys) world_.shapes.ask_key(key);
   for (const std::string& name : h.resources) world_.quota.resource(name);
+  if (h.pod_label_keys)
+    world_.shapes.ask_pod_keys({h.pod_label_keys->begin(), h.pod_label_keys->end()});
   if (world_.fleet.type_count() != h.gpu_types.size() ||
       world_.shapes.extended_names().size() != h.extended.size() ||
       world_.shapes.asked_keys().size() != h.label_keys.size() ||
@@ -182,6 +184,7 @@ Status BookReader::link_queues() {
 
 Status BookReader::take(BookShape& s) {
   const std::size_t number = world_.shapes.size();
+  if (!tables_->header.pod_label_keys) world_.shapes.ask_pod_keys(selector_keys(s.gang));
   const ShapeId id = world_.shapes.intern(s.gang);
   const Shape& shape = world_.shapes[id];
   if (id.index() != number) return wrong("a shape is there twice");
@@ -271,14 +274,20 @@ Status BookReader::take(BookJob& j) {
   job.deadline = j.deadline.value_or(Time::never());
   job.finished = j.finished.value_or(Time{0});
   job.depends_on = std::move(j.depends_on);
+  const Shape& shape = world_.shapes[job.shape];
+  for (const BookLabel& label : j.spare_labels) {
+    if (label.set >= shape.sets.size())
+      return wrong(fmt::format("job {} has labels of no set", j.id));
+    job.spare.add(label.set, label.key, label.value);
+  }
+  job.gang_hash = job.spare.empty() ? shape.hash : hash_of(whole(shape.gang, job.spare));
   if (j.first_high.ms != 0) {
     job.first_low = j.submitted + j.first_low;
     job.first_expected = j.submitted + j.first_expected;
     job.first_high = j.submitted + j.first_high;
   }
   job.id = std::move(j.id);
-  if (!world_.job_ids_.emplace(job.id, slot).second)
-    return wrong(fmt::format("job {} is there twice", job.id));
+  if (world_.job_ids_.contains(job.id)) return wrong(fmt::format("job {} is there twice", job.id));
   world_.join_history(job);
   world_.shapes.add_job(job.shape);
   if (model::is_active(job.state) != j.active.has_value())
@@ -293,6 +302,7 @@ Status BookReader::take(BookJob& j) {
   if (!job.depends_on.empty() && !model::is_final(job.state))
     tables_->waits_for_others.push_back(slot);
   world_.jobs_[slot.index()] = std::move(job);
+  world_.job_ids_.emplace(world_.jobs_[slot.index()].id, slot);
   ++jobs_read_;
   return Ok{};
 }

@@ -146,6 +146,8 @@ BookHeader BookWriter::header() const {
   h.extended = world_.shapes.extended_names();
   h.label_keys = world_.shapes.asked_keys();
   h.resources = world_.quota.resources_;
+  const LabelKeys& asked = world_.shapes.asked_pod_keys();
+  h.pod_label_keys = std::vector<std::string>(asked.begin(), asked.end());
   const EstimateScore& score = world_.estimate_score;
   h.scored = score.scored;
   h.inside_band = score.inside_band;
@@ -287,6 +289,9 @@ std::optional<BookRecord> BookWriter::job() {
     j.first_high = job.first_high - job.submitted;
   }
   if (job.active) j.active = active_of(*job.active);
+  job.spare.for_each([&](std::uint32_t set, std::string_view key, std::string_view value) {
+    j.spare_labels.push_back({set, std::string(key), std::string(value)});
+  });
   return j;
 }
 

@@ -573,6 +573,12 @@ void Fleet::rename_pods(const std::vector<PodShapeId>& now) {
   }
 }
 
+void Fleet::rename_pod(const PodOn& now) {
+  for (PodOn& pod : nodes_[now.node.index()].pods) {
+    if (pod.job == now.job && pod.set == now.set) pod.pod = now.pod;
+  }
+}
+
 void Fleet::reserve(NodeId id, ReservationId reservation) {
   leave_class(id);
   ReservationId& reserved = nodes_[id.index()].reserved;

@@ -150,6 +150,8 @@ class Fleet {
   std::uint32_t seat(NodeId node, int devices, std::uint16_t each) const;
   /// Pod shapes have other numbers now.
   void rename_pods(const std::vector<PodShapeId>& now);
+  /// The pods of this set of its job on its node are of that shape now.
+  void rename_pod(const PodOn& now);
   void reserve(NodeId node, ReservationId reservation);  // none(): give it up
   void hide(NodeId node, bool hidden);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "sched/fleet.h"
 #include "sched/ids.h"
 #include "sched/quota.h"
+#include "sched/spare_labels.h"
 #include "sched/verdict.h"
 
 namespace muster::sched {
@@ -79,6 +81,8 @@ struct Job {
   std::vector<QueueId> extra_queues;
   std::vector<std::string> depends_on;  // those not yet succeeded
   std::unique_ptr<Active> active;
+  SpareLabels spare;            // of its pods, not in its shape
+  std::uint64_t gang_hash = 0;  // of what was asked for, with those
   // The estimate given when it was queued, for the score; none was while `first_high` is 0.
   Time first_low{0};
   Time first_expected{0};
@@ -134,7 +138,7 @@ struct Line {
   ShapeId shape;
   int priority = 0;
   Duration run_limit{0};
-  std::map<std::pair<std::uint64_t, std::string>, JobSlot> jobs;  // by (sequence, id)
+  std::map<std::pair<std::uint64_t, std::string_view>, JobSlot> jobs;  // by (sequence, its id)
   HistoryId history;              // of the first job, while it has jobs
   std::uint32_t at_in_shape = 0;  // index in World::lines_of_shape(shape), while it has jobs
 };

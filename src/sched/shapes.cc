@@ -208,6 +208,7 @@ Shapes::Renumbered Shapes::drop_idle() {
   Shapes kept;
   kept.extended_names_ = extended_names_;  // their order numbers them elsewhere too
   kept.asked_keys_ = asked_keys_;
+  kept.asked_pod_keys_ = asked_pod_keys_;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Shape& shape = shapes_[i];
     if (shape.jobs == 0) continue;

@@ -47,6 +47,8 @@ Job copy_of(const Job& job) {
   copy.failed_in = job.failed_in;
   copy.extra_queues = job.extra_queues;
   copy.depends_on = job.depends_on;
+  copy.spare = job.spare;
+  copy.gang_hash = job.gang_hash;
   if (job.active) copy.active = std::make_unique<Active>(*job.active);
   copy.first_low = job.first_low;
   copy.first_expected = job.first_expected;
@@ -78,7 +80,6 @@ World::World(const World& other)
       estimate_score(other.estimate_score),
       busy(other.busy),
       free_jobs_(other.free_jobs_),
-      job_ids_(other.job_ids_),
       lines_(other.lines_),
       line_ids_(other.line_ids_),
       queue_lines_(other.queue_lines_),
@@ -108,6 +109,14 @@ World::World(const World& other)
       running_(other.running_),
       evictable_(other.evictable_) {
   for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
+  // By ids, which are those of the jobs themselves.
+  for (const auto& [id, slot] : other.job_ids_) job_ids_.emplace(job(slot).id, slot);
+  for (Line& line : lines_) {
+    for (const auto& [key, slot] : std::exchange(line.jobs, {})) {
+      const std::string_view id = job(slot).id;
+      line.jobs.emplace_hint(line.jobs.end(), std::pair(key.first, id), slot);
+    }
+  }
 }
 
 // ----------------------------------------------------------------------------------------------
@@ -122,19 +131,19 @@ JobSlot World::add_job(Job job) {
   if (free_jobs_.empty()) return add_guest(std::move(job));
   const JobSlot slot = free_jobs_.back();
   free_jobs_.pop_back();
-  job_ids_.emplace(job.id, slot);
   join_history(job);
   shapes.add_job(job.shape);
   jobs_[slot.index()] = std::move(job);
+  job_ids_.emplace(jobs_[slot.index()].id, slot);
   return slot;
 }
 
 JobSlot World::add_guest(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
-  job_ids_.emplace(job.id, slot);
   join_history(job);
   shapes.add_job(job.shape);
   jobs_.push_back(std::move(job));
+  job_ids_.emplace(jobs_.back().id, slot);
   return slot;
 }
 

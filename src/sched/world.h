@@ -147,6 +147,14 @@ class World {
   void restore_reservation(ReservationId id, const Reservation& reservation);  // undoes a drop
 
   // ---- primitive changes used by apply and, with undo, by plan
+  /// What the job is to run, before it comes into the table. Labels that its selectors are the
+  /// first to ask for come into the shapes of others.
+  void set_gang(Job& job, const model::Gang& gang);
+  enum class Showing {
+    All,
+    Placed,  // for a trial: of jobs that have a place, and nothing is remembered of what was asked
+  };
+  void ask_labels(const model::Gang& gang, Showing showing);
   JobSlot add_job(Job job);
   JobSlot add_guest(Job job);           // for a trial: always in a slot of its own at the end
   void withdraw_guest(JobSlot newest);  // undoes add_guest, for a job that stands in no line
@@ -224,6 +232,7 @@ class World {
   void count_quartile(HistoryId id);
   void drop_text(TextId id);
   bool is_referred_to(JobSlot slot) const;
+  void show_labels(JobSlot slot, const LabelKeys& keys);
   void drop_idle_shapes();
   void rename_shapes(const Shapes::Renumbered& now);
   void rename_lines(const std::vector<LineId>& now);
@@ -239,8 +248,8 @@ class World {
   void list_by_first(LineId id, bool was_listed);
 
   Chunked<Job> jobs_;
-  std::vector<JobSlot> free_jobs_;                    // the last is used next
-  std::unordered_map<std::string, JobSlot> job_ids_;  // lookup-only
+  std::vector<JobSlot> free_jobs_;                         // the last is used next
+  std::unordered_map<std::string_view, JobSlot> job_ids_;  // of the jobs themselves; lookup-only
   Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<SortedChunks<LineRank>> queue_lines_;

@@ -47,7 +47,7 @@ std::uint64_t hash_of(const World& world, const Job& job,
   h.add(job.id)
       .add(job.seq)
       .add(queues[job.queue.index()])
-      .add(world.shapes[job.shape].hash)
+      .add(job.gang_hash)
       .add(job.priority)
       .add(job.attempt)
       .add(job.failures)

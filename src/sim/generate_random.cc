@@ -1,9 +1,12 @@
 // The random generator: everything a job can ask for, at random. Two nodes of cluster c1 (both in
 // zone x and rack c1-r1, eight A100 each, untainted, with network cards) can hold any job alone, so
 // every job can run on the healthy fleet.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "sim/workload.h"
@@ -156,7 +159,10 @@ void ask_of_nodes(model::PodShape& pod, Prng& prng) {
 void ask_of_others(model::PodSet& set, Prng& prng) {
   model::PodShape& pod = set.pod;
   pod.labels["app"] = prng.chance(50) ? "web" : "db";
-  const model::LabelSelector own{{{"app", pod.labels["app"]}}, {}};
+  pod.labels["tier"] = prng.chance(50) ? "front" : "back";
+  pod.labels["run"] = fmt::format("{}", prng.below(1000));  // nobody asks for it
+  const std::string asked = prng.chance(15) ? "tier" : "app";
+  const model::LabelSelector own{{{asked, pod.labels[asked]}}, {}};
   const auto roll = prng.below(100);
   if (roll < 8 && set.count <= 2) {
     pod.pod_anti_affinity.push_back({own, std::string(host_key)});

@@ -15,6 +15,7 @@ void fields(A& a, BookHeader& h) {
   a(h.hash, h.last, h.events, h.newest_submit, h.jobs, h.job_slots, h.reservation_slots);
   a(h.gpu_types, h.extended, h.label_keys, h.resources);
   a(h.scored, h.inside_band, h.early, h.late, h.error_sum_ms, h.ratio);
+  if (a.version >= 2) a(h.pod_label_keys);
 }
 template <typename A>
 void fields(A& a, BookCluster& c) {
@@ -69,13 +70,17 @@ void fields(A& a, BookActive& b) {
   if (a.version >= 2) a(b.held);
 }
 template <typename A>
+void fields(A& a, BookLabel& l) {
+  a(l.set, l.key, l.value);
+}
+template <typename A>
 void fields(A& a, BookJob& j) {
   a(j.slot, j.id, j.seq, j.line, j.history, j.state, j.attempt, j.failures, j.ran, j.not_yet);
   a(j.doomed, j.submitted, j.eligible_at, j.deadline, j.finished, j.depends_on, j.first_low);
   a(j.first_expected, j.first_high, j.active);
   if (a.version >= 3) a(j.requeues);
   if (a.version >= 4 && j.active) a(j.active->demise);  // one that was left behind has none
-  if (a.version >= 5) a(j.failed_in);
+  if (a.version >= 5) a(j.failed_in, j.spare_labels);
 }
 template <typename A>
 void fields(A& a, BookReservation& r) {
@@ -100,7 +105,7 @@ using wire::Writer;
 
 template <typename R>
 constexpr Kind kind_of() {
-  if constexpr (std::same_as<R, BookHeader>) return {1, 1, "header"};
+  if constexpr (std::same_as<R, BookHeader>) return {1, 2, "header"};
   if constexpr (std::same_as<R, BookCluster>) return {2, 1, "cluster"};
   if constexpr (std::same_as<R, BookNode>) return {3, 1, "node"};
   if constexpr (std::same_as<R, BookPool>) return {4, 1, "pool"};

@@ -74,7 +74,8 @@ kube::ApiRequest patch_dispatched(const std::string& name) {
   row.attempt = 1;
   row.cluster = "kube-1";
   row.started = Time{1};
-  facts.sight = {.attempt = {row.id, 1}, .cluster = row.cluster, .is_made = true};
+  facts.sight =
+      ports::AttemptSight{.attempt = {row.id, 1}, .cluster = row.cluster, .is_made = true};
   const json::value patch = {{"status", api::status_v1beta1({}, facts, Time{1'800'000'000'000})}};
   return kube::patch_request(wrappers(), bench_namespace, name, kube::Patch::Merge, patch,
                              {.field_manager = "muster"}, "status");

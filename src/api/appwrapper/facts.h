@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/time.h"
 #include "model/ailment.h"
 #include "model/job_row.h"
@@ -74,26 +75,26 @@ struct WrapperFacts {
   std::string ignored = {};  // it was changed, and its job is not: why
   std::string refusal = {};  // it cannot become a job: why
   std::optional<model::JobRow> row = {};
-  std::optional<WrapperWait> wait = {};  // of a job that waits
-  ports::AttemptSight sight = {};        // of row->attempt; of another one it says nothing
+  std::optional<WrapperWait> wait = {};   // of a job that waits
+  Boxed<ports::AttemptSight> sight = {};  // of row->attempt; of another one it says nothing
   std::string failed_before = {};  // v1beta2: an earlier server said that it failed for good: why
   bool keeps_failed = false;       // and that what it made is kept, which is not known to be gone
 
   /// Something was seen of the job's newest attempt.
-  bool is_seen() const { return row && row->attempt > 0 && sight.attempt.number == row->attempt; }
+  bool is_seen() const { return row && row->attempt > 0 && sight->attempt.number == row->attempt; }
   /// It failed for good, and what the newest attempt made is still there.
   bool is_kept_failure() const {
-    return keeps_failed || (is_seen() && !sight.kept_failure.empty());
+    return keeps_failed || (is_seen() && !sight->kept_failure.empty());
   }
   /// The same, or all of it is gone by now.
   bool has_failed_for_good() const { return is_kept_failure() || !failed_before.empty(); }
   /// Of such a failure.
   const std::string& why_kept_failed() const {
-    return failed_before.empty() ? sight.kept_failure : failed_before;
+    return failed_before.empty() ? sight->kept_failure : failed_before;
   }
   /// What was wrong with the newest attempt; None: nothing, or nobody tells.
   model::Ailment ailment() const {
-    if (is_seen() && sight.ailment != model::Ailment::None) return sight.ailment;
+    if (is_seen() && sight->ailment != model::Ailment::None) return sight->ailment;
     const bool has_failed =
         row && (row->why == model::EndWhy::Failure || row->why == model::EndWhy::StartFailed);
     return has_failed ? row->ailment : model::Ailment::None;
@@ -102,11 +103,11 @@ struct WrapperFacts {
   bool is_removed() const {
     const bool is_out =
         row && (row->state == model::JobState::Starting || row->state == model::JobState::Running);
-    return is_out && is_seen() && sight.is_removed;
+    return is_out && is_seen() && sight->is_removed;
   }
   /// All objects of the newest attempt were made: seen, or it could not have started.
   bool is_made() const {
-    return (is_seen() && sight.is_made) || (row && row->started != Time::never());
+    return (is_seen() && sight->is_made) || (row && row->started != Time::never());
   }
   /// The newest attempt ended before all its objects were made: a kind or a namespace is missing,
   /// or a quota of the cluster is full. It is tried again.

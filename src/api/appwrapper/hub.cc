@@ -260,11 +260,11 @@ void AppWrapperHub::do_sights() {
     }
     if (at == records_.end() || at->second.is_gone) continue;
     Record& record = at->second;
-    const bool is_older = sight.attempt.number < record.facts.sight.attempt.number;
-    if (is_older || record.facts.sight == sight) continue;
-    const bool was_kept = !record.facts.sight.kept_failure.empty();
+    const bool is_older = sight.attempt.number < record.facts.sight->attempt.number;
+    if (is_older || *record.facts.sight == sight) continue;
+    const bool was_kept = !record.facts.sight->kept_failure.empty();
     record.facts.sight = std::move(sight);
-    if (was_kept && record.facts.sight.kept_failure.empty()) record.facts.keeps_failed = false;
+    if (was_kept && record.facts.sight->kept_failure.empty()) record.facts.keeps_failed = false;
     touch(record);
   }
 }
@@ -415,7 +415,7 @@ Moves AppWrapperHub::moves_of(const Record& record) {
     case model::JobState::Starting:
     case model::JobState::Running:
       if (!facts.is_made()) return Moves::Making;
-      return facts.is_seen() && facts.sight.is_complete ? Moves::Soon : Moves::No;
+      return facts.is_seen() && facts.sight->is_complete ? Moves::Soon : Moves::No;
     case model::JobState::Stopping:
       return Moves::Soon;
     default:
@@ -503,11 +503,9 @@ void AppWrapperHub::make_labelled_desk() {
   labelled_->begin();
 }
 
-/// Without what no status tells: many of them wait.
+/// Without what no status tells: many of them wait. Swapped: what is assigned keeps its room.
 model::JobRow AppWrapperHub::slim(model::JobRow row) {
-  row.name = std::string();
-  row.user = std::string();
-  row.payload = std::string();
+  for (std::string* text : {&row.name, &row.user, &row.payload}) std::string().swap(*text);
   row.labels = {};
   return row;
 }

@@ -118,13 +118,13 @@ void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   row.priority = job.priority;
   row.attempt = job.attempt;
   if (facts.is_seen()) {
-    row.pods = facts.sight.pods;
-    if (!facts.sight.is_removed) row.trouble = facts.sight.trouble;
+    row.pods = facts.sight->pods;
+    if (!facts.sight->is_removed) row.trouble = facts.sight->trouble;
   }
   if (model::is_active(job.state)) row.cluster = job.cluster;
   if (job.state == model::JobState::Failed) row.reason = job.reason;
   if (facts.is_kept_failure()) row.reason = facts.why_kept_failed();
-  if (facts.is_removed()) row.reason = facts.sight.trouble;
+  if (facts.is_removed()) row.reason = facts.sight->trouble;
   if (facts.is_tried_again()) row.reason = job.reason;
   if (facts.wait) row.reason = why_it_waits(facts);
 }

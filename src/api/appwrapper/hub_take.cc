@@ -343,8 +343,8 @@ void AppWrapperHub::take_again(Record& record, const WrapperChange& change) {
     if (at == records_.end()) return;
     const bool is_gone = at->second.is_gone;
     const auto later = missed_.extract(job);
-    if (!is_gone && !at->second.facts.sight.attempt.job.empty())
-      early_sights_.insert_or_assign(job, std::move(at->second.facts.sight));
+    if (!is_gone && !at->second.facts.sight->attempt.job.empty())
+      early_sights_.insert_or_assign(job, at->second.facts.sight.take());
     forget(at);
     if (!is_gone) take(later ? later.mapped() : change, parts_->clock());
   });

@@ -417,8 +417,8 @@ bool LabelledDesk::see(const ports::AttemptSight& sight) {
   const auto at = records_.find(sight.attempt.job);
   if (at == records_.end()) return false;
   WrapperFacts& facts = at->second.facts;
-  const bool is_older = sight.attempt.number < facts.sight.attempt.number;
-  if (at->second.is_gone || is_older || facts.sight == sight) return true;
+  const bool is_older = sight.attempt.number < facts.sight->attempt.number;
+  if (at->second.is_gone || is_older || *facts.sight == sight) return true;
   facts.sight = sight;
   tell(at->second);
   return true;

@@ -141,7 +141,7 @@ bool is_counts_only(const json::object& before, const json::object& patch) {
 
 bool all_pods_run(const WrapperFacts& facts) {
   if (!facts.is_seen()) return false;
-  const ports::PodCounts& pods = facts.sight.pods;
+  const ports::PodCounts& pods = facts.sight->pods;
   return pods.running > 0 &&
          pods.running + pods.succeeded >= static_cast<std::int64_t>(facts.row->pods);
 }

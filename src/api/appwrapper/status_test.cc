@@ -94,10 +94,10 @@ TEST(StatusV1beta1, OneWhoseItemsAreCompleteHoldsUntilItsPodsHaveEnded) {
   story.placed();
   story.made(2);
   story.write();
-  story.facts.sight.is_complete = true;
+  story.facts.sight.edit().is_complete = true;
   EXPECT_EQ(text(story.write(), "state"), "RunningHoldCompletion");
   story.facts.row->state = JobState::Succeeded;
-  story.facts.sight.pods = {0, 0, 2, 0};
+  story.facts.sight.edit().pods = {0, 0, 2, 0};
   const json::object& status = story.write();
   EXPECT_EQ(text(status, "state"), "Completed");
   EXPECT_EQ(status.at("canrun"), json::value(false));
@@ -199,7 +199,7 @@ TEST(StatusV1beta1, WhyItWasRequeuedIsSaidInTheWordThatMcadHasForTheCase) {
     story.facts.row->why = c.why;
     story.facts.row->ailment = c.ailment;
     story.facts.row->reason = said;
-    story.facts.sight.pods = {};
+    story.facts.sight.edit().pods = {};
     EXPECT_EQ(message(story.write(), "PreemptCandidate", c.word), c.message);
     EXPECT_EQ(message(story.status, "Backoff", "PreemptionTriggered"), c.message);
   }
@@ -279,11 +279,11 @@ TEST(StatusV1beta1, RequeuesBetweenTwoWritesAreCountedAndAttemptsThatCouldNotBeM
   story.write();
   story.placed(4);
   story.made(2);
-  story.facts.sight.requeues = 2;
+  story.facts.sight.edit().requeues = 2;
   EXPECT_EQ(story.write().at("numberOfRequeueings"), json::value(2)) << "one was not made";
   story.placed(6);
   story.made(2);
-  story.facts.sight.requeues = 4;
+  story.facts.sight.edit().requeues = 4;
   story.facts.row->state = JobState::Waiting;
   EXPECT_EQ(story.write().at("numberOfRequeueings"), json::value(5)) << "and this one";
 }
@@ -293,8 +293,8 @@ TEST(StatusV1beta1, OneWhoseItemsAreCompleteAndHasNoPodsLeftHoldsNothing) {
   story.placed();
   story.made(2);
   story.write();
-  story.facts.sight.is_complete = true;
-  story.facts.sight.pods = {0, 0, 2, 0};
+  story.facts.sight.edit().is_complete = true;
+  story.facts.sight.edit().pods = {0, 0, 2, 0};
   EXPECT_EQ(text(story.write(), "state"), "Running");
 }
 
@@ -302,23 +302,23 @@ TEST(StatusV1beta1, WhyAPodDoesNotStartIsToldAsMcadTellsIt) {
   StatusStory story;
   story.placed();
   story.made(0);
-  story.facts.sight.trouble = "pod a-2 on n: ImagePullBackOff";
-  story.facts.sight.stuck_pods = {{"a-1", false, "Unschedulable", "0/3 nodes are available"},
-                                  {"a-2", true, "ImagePullBackOff", ""}};
+  story.facts.sight.edit().trouble = "pod a-2 on n: ImagePullBackOff";
+  story.facts.sight.edit().stuck_pods = {{"a-1", false, "Unschedulable", "0/3 nodes are available"},
+                                         {"a-2", true, "ImagePullBackOff", ""}};
   EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
             R"([{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
             R"("message":"0/3 nodes are available"}],"podname":"a-1"},)"
             R"({"conditions":[{"type":"Ready","status":"False","reason":"ImagePullBackOff"}],)"
             R"("podname":"a-2"}])");
-  const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
+  const ports::AttemptSight sight = story.facts.sight.take();
   EXPECT_TRUE(story.write().contains("pendingpodconditions")) << "a server that started again";
   story.facts.sight = sight;
-  story.facts.sight.stuck_pods.clear();
-  story.facts.sight.trouble = "Deployment web: it makes no pods";
+  story.facts.sight.edit().stuck_pods.clear();
+  story.facts.sight.edit().trouble = "Deployment web: it makes no pods";
   EXPECT_EQ(json::serialize(story.write().at("pendingpodconditions")),
             R"([{"conditions":[{"type":"PodScheduled","status":"False",)"
             R"("message":"Deployment web: it makes no pods"}]}])");
-  story.facts.sight.trouble.clear();
+  story.facts.sight.edit().trouble.clear();
   EXPECT_FALSE(story.write().contains("pendingpodconditions"));
 }
 
@@ -338,7 +338,7 @@ TEST(Status, WhatTheFactsAloneTellIsWhatIsWritten) {
     check("placed");
     story.made(1);
     check("made");
-    story.facts.sight.is_complete = true;
+    story.facts.sight.edit().is_complete = true;
     check("complete");
     story.facts.row->state = JobState::Succeeded;
     check("over");

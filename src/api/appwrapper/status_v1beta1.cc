@@ -27,8 +27,8 @@ enum class Stage { Refused, Queueing, Backoff, HeadOfLine, Dispatched, Holding, 
 
 /// Its objects are done, and pods of it are left.
 bool is_holding(const WrapperFacts& facts) {
-  const ports::PodCounts& pods = facts.sight.pods;
-  return facts.is_seen() && facts.sight.is_complete && pods.running + pods.pending > 0;
+  const ports::PodCounts& pods = facts.sight->pods;
+  return facts.is_seen() && facts.sight->is_complete && pods.running + pods.pending > 0;
 }
 
 Stage stage_of(const WrapperFacts& facts) {
@@ -187,7 +187,7 @@ class Writer {
   /// say little: some could not be made, as the objects of the last one were still going.
   std::int64_t requeues_seen(bool is_back) const {
     if (!facts_.is_seen()) return 0;
-    return facts_.sight.requeues + (is_back && facts_.is_made() ? 1 : 0);
+    return facts_.sight->requeues + (is_back && facts_.is_made() ? 1 : 0);
   }
 
   /// How long it may wait for its pods the next time, as MCAD counts.
@@ -349,7 +349,7 @@ class Writer {
   void put_counters(Stage stage) {
     const bool is_out = stage == Stage::Dispatched || stage == Stage::Holding ||
                         stage == Stage::Completed || stage == Stage::Failed;
-    const ports::PodCounts pods = is_out ? facts_.sight.pods : ports::PodCounts{};
+    const ports::PodCounts pods = is_out ? facts_.sight->pods : ports::PodCounts{};
     const bool is_over = stage == Stage::Completed;
     if (!is_out || facts_.is_seen()) {  // after a restart what was written is the best there is
       put_number("pending", is_over ? 0 : pods.pending);
@@ -367,7 +367,7 @@ class Writer {
 
   /// Why pods do not start; of those that have not even been made, whatever says so.
   void put_pending_pods(bool may_start) {
-    const ports::AttemptSight& sight = facts_.sight;
+    const ports::AttemptSight& sight = *facts_.sight;
     json::array told;
     if (may_start && !facts_.is_removed()) {
       for (const ports::StuckPod& pod : sight.stuck_pods) told.push_back(pending_pod(pod));

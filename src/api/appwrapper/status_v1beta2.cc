@@ -73,7 +73,7 @@ Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (!facts.refusal.empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
-  if (facts.is_removed()) return facts.sight.fails ? Phase::Failed : Phase::Resetting;
+  if (facts.is_removed()) return facts.sight->fails ? Phase::Failed : Phase::Resetting;
   const bool is_out =
       facts.row->state == JobState::Starting || facts.row->state == JobState::Running;
   // Its job counts until what it kept is gone.
@@ -191,7 +191,7 @@ class Writer {
     const bool counts = phase == Phase::Resetting && facts_.ailment() != model::Ailment::SickNode;
     const bool is_news = text_at(json::value(status_), {"phase"}) != name_of(phase);
     const std::int64_t written = kube::integer_at(json::value(status_), {"resettingCount"});
-    const std::int64_t count = facts_.is_seen() ? facts_.sight.requeues + (counts ? 1 : 0)
+    const std::int64_t count = facts_.is_seen() ? facts_.sight->requeues + (counts ? 1 : 0)
                                                 : written + (counts && is_news ? 1 : 0);
     if (count > 0) status_["resettingCount"] = count;
   }
@@ -281,16 +281,16 @@ class Writer {
       return;
     }
     if (!facts_.is_seen()) return;  // after a restart what was written is the best there is
-    const ports::PodCounts& pods = facts_.sight.pods;
+    const ports::PodCounts& pods = facts_.sight->pods;
     const std::int64_t needed =
-        facts_.sight.needed_pods > 0 ? facts_.sight.needed_pods : std::int64_t{facts_.row->pods};
+        facts_.sight->needed_pods > 0 ? facts_.sight->needed_pods : std::int64_t{facts_.row->pods};
     const bool is_ready = pods.running + pods.succeeded >= needed;
     if (is_ready) {
       say("PodsReady",
           {true, "SufficientPodsReady",
            fmt::format("{} pods running; {} pods succeeded", pods.running, pods.succeeded)});
     } else {
-      const std::string& why = facts_.sight.trouble;
+      const std::string& why = facts_.sight->trouble;
       tell_pods(
           {false, "InsufficientPodsReady",
            fmt::format("{} pods pending; {} pods running; {} pods succeeded{}{}", pods.pending,
@@ -381,7 +381,7 @@ class Writer {
   std::string failure() const {
     if (!facts_.refusal.empty()) return facts_.refusal;
     if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
-    if (facts_.is_removed()) return facts_.sight.trouble;
+    if (facts_.is_removed()) return facts_.sight->trouble;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
     return std::string(model::to_text(facts_.row->why));
   }

@@ -98,7 +98,7 @@ TEST(StatusV1beta2, AClusterThatScaledItselfDownHasThePodsThatItNeeds) {
   story.made(1);
   story.write();
   EXPECT_EQ(condition(story.status, "PodsReady"), "False InsufficientPodsReady");
-  story.facts.sight.needed_pods = 1;
+  story.facts.sight.edit().needed_pods = 1;
   story.write();
   EXPECT_EQ(condition(story.status, "PodsReady"), "True SufficientPodsReady");
 }
@@ -123,8 +123,8 @@ TEST(StatusV1beta2, OneThatFailedAndKeepsItsResourcesSaysThatTheirDeletionIsPaus
   story.placed();
   story.made(2);
   story.write();
-  story.facts.sight.ailment = model::Ailment::FailedPods;
-  story.facts.sight.kept_failure = "1 of its pods failed";
+  story.facts.sight.edit().ailment = model::Ailment::FailedPods;
+  story.facts.sight.edit().kept_failure = "1 of its pods failed";
   EXPECT_EQ(text(story.write(), "phase"), "Failed") << "though its job counts while pods run";
   EXPECT_EQ(condition(story.status, "QuotaReserved"), "True Resuming");
   EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming");
@@ -134,7 +134,7 @@ TEST(StatusV1beta2, OneThatFailedAndKeepsItsResourcesSaysThatTheirDeletionIsPaus
   story.facts.row->reason = "1 of its pods failed";
   story.write();
   EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming") << "until they are gone";
-  story.facts.sight.kept_failure.clear();
+  story.facts.sight.edit().kept_failure.clear();
   EXPECT_EQ(text(story.write(), "phase"), "Failed");
   EXPECT_EQ(condition(story.status, "QuotaReserved"), "False Failed");
   EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "False Failed");
@@ -147,8 +147,8 @@ TEST(StatusV1beta2, AFailureThatAnEarlierServerKeptIsTheSameUntilWhatIsKeptIsGon
   story.facts.ask.failed_ttl = minutes(1);
   story.placed();
   story.made(2);
-  story.facts.sight.ailment = model::Ailment::FailedPods;
-  story.facts.sight.kept_failure = "1 of its pods failed";
+  story.facts.sight.edit().ailment = model::Ailment::FailedPods;
+  story.facts.sight.edit().kept_failure = "1 of its pods failed";
   const json::object before = story.write();
   const Time since = story.now;
 
@@ -165,7 +165,7 @@ TEST(StatusV1beta2, AFailureThatAnEarlierServerKeptIsTheSameUntilWhatIsKeptIsGon
   EXPECT_EQ(story.write(), before) << "its pods run, as they did";
   story.facts.row->state = JobState::Failed;
   story.facts.row->reason = "its objects were deleted by somebody else";
-  story.facts.sight.ailment = model::Ailment::MissingObject;
+  story.facts.sight.edit().ailment = model::Ailment::MissingObject;
   story.write();
   story.facts.keeps_failed = false;
   EXPECT_EQ(text(story.write(), "phase"), "Failed");
@@ -181,9 +181,9 @@ TEST(StatusV1beta2, WhatFailedDoesNotRunAgainWhileItsRestIsRemoved) {
   story.facts.ask.failed_ttl = minutes(1);
   story.placed();
   story.made(2);
-  story.facts.sight.kept_failure = "1 of its pods failed";
+  story.facts.sight.edit().kept_failure = "1 of its pods failed";
   story.write();
-  story.facts.sight.kept_failure.clear();
+  story.facts.sight.edit().kept_failure.clear();
   EXPECT_EQ(text(story.write(), "phase"), "Failed") << "its job ends when all is gone";
 }
 
@@ -206,17 +206,17 @@ TEST(StatusV1beta2, OneThatIsTakenBackSaysSoWhileItsPodsAreStillThere) {
   story.is_v1beta2 = true;
   story.placed();
   story.made(1);
-  story.facts.sight.requeues = 1;
+  story.facts.sight.edit().requeues = 1;
   story.write();
-  story.facts.sight.ailment = model::Ailment::FailedPods;
-  story.facts.sight.is_removed = true;
-  story.facts.sight.trouble = "pod p: exit code 3";
+  story.facts.sight.edit().ailment = model::Ailment::FailedPods;
+  story.facts.sight.edit().is_removed = true;
+  story.facts.sight.edit().trouble = "pod p: exit code 3";
   EXPECT_EQ(text(story.write(), "phase"), "Resetting") << "though its job counts until then";
   EXPECT_EQ(story.status.at("resettingCount"), json::value(2));
   EXPECT_EQ(message(story.status, "Unhealthy", "FoundFailedPods"), "pod p: exit code 3");
   EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
   EXPECT_EQ(condition(story.status, "ResourcesDeployed"), "True Resuming");
-  story.facts.sight.pods = {};
+  story.facts.sight.edit().pods = {};
   story.write();
   EXPECT_EQ(story.status.at("resettingCount"), json::value(2)) << "as long as it takes";
   story.facts.row->state = JobState::Waiting;
@@ -238,13 +238,13 @@ TEST(StatusV1beta2, WhatWasSaidOfOneThatIsRemovedStandsAfterARestartUntilSomethi
     story.placed();
     story.made(2);
     story.write();
-    story.facts.sight.ailment = model::Ailment::FailedPods;
-    story.facts.sight.is_removed = true;
-    story.facts.sight.fails = fails;
-    story.facts.sight.trouble = "pod p: exit code 3";
+    story.facts.sight.edit().ailment = model::Ailment::FailedPods;
+    story.facts.sight.edit().is_removed = true;
+    story.facts.sight.edit().fails = fails;
+    story.facts.sight.edit().trouble = "pod p: exit code 3";
     const json::object before = story.write();
     EXPECT_TRUE(is_removing_v1beta2(before));
-    const ports::AttemptSight sight = std::exchange(story.facts.sight, {});
+    const ports::AttemptSight sight = story.facts.sight.take();
     EXPECT_EQ(story.write(), before);
     story.facts.sight = sight;
     EXPECT_EQ(story.write(), before);
@@ -270,9 +270,9 @@ TEST(StatusV1beta2, OneThatFailedSaysSoWhileItsPodsAreStillThere) {
   story.placed();
   story.made(2);
   story.write();
-  story.facts.sight.ailment = model::Ailment::MissingObject;
-  story.facts.sight.is_removed = story.facts.sight.fails = true;
-  story.facts.sight.trouble = "Job j was deleted";
+  story.facts.sight.edit().ailment = model::Ailment::MissingObject;
+  story.facts.sight.edit().is_removed = story.facts.sight.edit().fails = true;
+  story.facts.sight.edit().trouble = "Job j was deleted";
   EXPECT_EQ(text(story.write(), "phase"), "Failed");
   EXPECT_EQ(condition(story.status, "DeletingResources"), "True DeletionInitiated");
   EXPECT_EQ(message(story.status, "Unhealthy", "MissingComponent"), "Job j was deleted");
@@ -341,7 +341,7 @@ TEST(StatusV1beta2, WhatWasWrongIsSaidInItsOwnWords) {
     story.placed();
     story.made(2);
     story.write();
-    story.facts.sight.ailment = ailment;
+    story.facts.sight.edit().ailment = ailment;
     story.facts.row->state = JobState::Waiting;
     story.facts.row->why = EndWhy::StartFailed;
     EXPECT_EQ(text(story.write(), "phase"), "Resetting");

@@ -103,8 +103,8 @@ bool StatusWriter::may_wait(Entry& entry, const WrapperFacts& facts, bool is_ste
 }
 
 Duration StatusWriter::counts_wait(const Entry& entry, const WrapperFacts& facts) const {
-  const bool is_between = !entry.is_run_told || facts.sight.pods.running == 0;
-  const bool has_words = !facts.sight.trouble.empty() || facts.wait;
+  const bool is_between = !entry.is_run_told || facts.sight->pods.running == 0;
+  const bool has_words = !facts.sight->trouble.empty() || facts.wait;
   const Duration first = is_between && !has_words ? pace_.counts_between : pace_.counts;
   return doubled(first, entry.counts_written, pace_.counts_most);
 }

@@ -64,8 +64,8 @@ struct Desk {
     facts.row->state = JobState::Running;
     facts.row->attempt = 1;
     facts.row->started = now;
-    facts.sight.attempt = {job, 1};
-    facts.sight.is_made = true;
+    facts.sight.edit().attempt = {job, 1};
+    facts.sight.edit().is_made = true;
     touch();
   }
   void waits_and_is_made() {
@@ -75,7 +75,7 @@ struct Desk {
     pass(seconds(2));
   }
   void has_pods(int pending, int running, int succeeded = 0) {
-    facts.sight.pods = {pending, running, succeeded, 0};
+    facts.sight.edit().pods = {pending, running, succeeded, 0};
     touch();
   }
   void is_over() {
@@ -173,14 +173,14 @@ TEST(StatusWriter, WhyPodsDoNotStartIsToldAfterAMoment) {
     desk.has_pods(2, 0);
     desk.pass(seconds(3));
     ASSERT_EQ(desk.writes.size(), 1U);
-    desk.facts.sight.trouble = "pod a on n: ImagePullBackOff: no such image";
+    desk.facts.sight.edit().trouble = "pod a on n: ImagePullBackOff: no such image";
     desk.touch();
     desk.pass(seconds(4));
     EXPECT_EQ(desk.writes.size(), 1U) << "it may be over in a moment";
     desk.pass(seconds(2));
     ASSERT_EQ(desk.writes.size(), 2U);
     EXPECT_NE(json::serialize(desk.writes[1].second).find("no such image"), std::string::npos);
-    desk.facts.sight.trouble.clear();
+    desk.facts.sight.edit().trouble.clear();
     desk.has_pods(2, 0);
     desk.pass(minutes(2));
     ASSERT_EQ(desk.writes.size(), 3U);
@@ -195,7 +195,7 @@ TEST(StatusWriter, AStepTakesTheCountsAlong) {
   desk.pass(seconds(10));
   desk.has_pods(0, 1, 1);
   desk.pass(seconds(1));
-  desk.facts.sight.is_complete = true;
+  desk.facts.sight.edit().is_complete = true;
   desk.touch();
   desk.pass(seconds(1));
   ASSERT_EQ(desk.writes.size(), 2U);

@@ -92,10 +92,10 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
                          fmt::format("to cluster {}, attempt {}", row.cluster, row.attempt),
                          row.attempt));
   const bool do_not_start =
-      model::is_active(row.state) && facts.is_seen() && !facts.sight.is_removed;
-  if (do_not_start && !facts.sight.trouble.empty())
-    steps.push_back(problem(step("PodsDoNotStart", facts.sight.trouble, row.attempt)));
-  if (row.state == JobState::Running && facts.is_seen() && facts.sight.pods.running > 0)
+      model::is_active(row.state) && facts.is_seen() && !facts.sight->is_removed;
+  if (do_not_start && !facts.sight->trouble.empty())
+    steps.push_back(problem(step("PodsDoNotStart", facts.sight->trouble, row.attempt)));
+  if (row.state == JobState::Running && facts.is_seen() && facts.sight->pods.running > 0)
     steps.push_back(
         step("Running", fmt::format("its pods run in cluster {}", row.cluster), row.attempt));
   if (row.state == JobState::Succeeded)

@@ -41,9 +41,9 @@ WrapperFacts waiting(std::uint32_t attempt = 0) {
 }
 WrapperFacts running(std::uint32_t attempt = 1) {
   WrapperFacts facts = at(JobState::Running, attempt);
-  facts.sight.attempt.number = attempt;
-  facts.sight.is_made = true;
-  facts.sight.pods.running = 2;
+  facts.sight.edit().attempt.number = attempt;
+  facts.sight.edit().is_made = true;
+  facts.sight.edit().pods.running = 2;
   return facts;
 }
 
@@ -93,7 +93,7 @@ TEST(WrapperSteps, AndListsSayWhyWhatAnotherControllerLeftIsNotTakenOver) {
 
 TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
   WrapperFacts facts = running();
-  facts.sight.trouble = "pod p on n: ImagePullBackOff: no such image";
+  facts.sight.edit().trouble = "pod p on n: ImagePullBackOff: no such image";
   facts.ask.warnings = {"spec.a: is not followed", "spec.b: neither"};
   facts.ignored = "it was changed";
   EXPECT_THAT(
