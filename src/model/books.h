@@ -24,6 +24,12 @@
 
 namespace muster::model {
 
+/// A label of pods that selectors ask for; without a value whatever it is.
+struct BookAskedLabel {
+  std::string key;
+  std::optional<std::string> value;
+};
+
 struct BookHeader {
   std::uint64_t hash = 0;           // of the world that these books make
   Time last;                        // of the newest event in it
@@ -38,7 +44,7 @@ struct BookHeader {
   std::vector<std::string> label_keys;
   std::vector<std::string> resources;
   /// None: written before labels that nobody asks for were taken out of shapes.
-  std::optional<std::vector<std::string>> pod_label_keys;
+  std::optional<std::vector<BookAskedLabel>> asked_labels;
   // Past estimates against what happened.
   std::uint64_t scored = 0;
   std::uint64_t inside_band = 0;

@@ -62,8 +62,12 @@ Status BookReader::take(BookHeader& h) {
   for (const std::string& name : h.extended) world_.shapes.extended_index(name);
   for (const std::string& key : h.label_keys) world_.shapes.ask_key(key);
   for (const std::string& name : h.resources) world_.quota.resource(name);
-  if (h.pod_label_keys)
-    world_.shapes.ask_pod_keys({h.pod_label_keys->begin(), h.pod_label_keys->end()});
+  if (h.asked_labels) {
+    AskedLabels asked;
+    for (const BookAskedLabel& label : *h.asked_labels)
+      label.value ? asked.add(label.key, *label.value) : asked.add(label.key);
+    world_.shapes.ask_labels(asked);
+  }
   if (world_.fleet.type_count() != h.gpu_types.size() ||
       world_.shapes.extended_names().size() != h.extended.size() ||
       world_.shapes.asked_keys().size() != h.label_keys.size() ||
@@ -184,7 +188,7 @@ Status BookReader::link_queues() {
 
 Status BookReader::take(BookShape& s) {
   const std::size_t number = world_.shapes.size();
-  if (!tables_->header.pod_label_keys) world_.shapes.ask_pod_keys(selector_keys(s.gang));
+  if (!tables_->header.asked_labels) world_.shapes.ask_labels(asked_by(s.gang));
   const ShapeId id = world_.shapes.intern(s.gang);
   const Shape& shape = world_.shapes[id];
   if (id.index() != number) return wrong("a shape is there twice");
@@ -290,6 +294,7 @@ Status BookReader::take(BookJob& j) {
   if (world_.job_ids_.contains(job.id)) return wrong(fmt::format("job {} is there twice", job.id));
   world_.join_history(job);
   world_.shapes.add_job(job.shape);
+  world_.spare_counts_.add(job.spare, +1);
   if (model::is_active(job.state) != j.active.has_value())
     return wrong(fmt::format("job {} is {}, with the wrong nodes", job.id, to_text(job.state)));
   if (j.active) {

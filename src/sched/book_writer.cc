@@ -146,8 +146,11 @@ BookHeader BookWriter::header() const {
   h.extended = world_.shapes.extended_names();
   h.label_keys = world_.shapes.asked_keys();
   h.resources = world_.quota.resources_;
-  const LabelKeys& asked = world_.shapes.asked_pod_keys();
-  h.pod_label_keys = std::vector<std::string>(asked.begin(), asked.end());
+  h.asked_labels.emplace();
+  world_.shapes.asked_labels().for_each(
+      [&](const std::string& key, const std::optional<std::string>& value) {
+        h.asked_labels->push_back({key, value});
+      });
   const EstimateScore& score = world_.estimate_score;
   h.scored = score.scored;
   h.inside_band = score.inside_band;

@@ -208,11 +208,11 @@ Shapes::Renumbered Shapes::drop_idle() {
   Shapes kept;
   kept.extended_names_ = extended_names_;  // their order numbers them elsewhere too
   kept.asked_keys_ = asked_keys_;
-  kept.asked_pod_keys_ = asked_pod_keys_;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Shape& shape = shapes_[i];
     if (shape.jobs == 0) continue;
     const ShapeId id = kept.intern(shape.gang);
+    kept.ask_labels(asked_by(shape.gang));
     kept.shapes_[id.index()].jobs = shape.jobs;
     now.shapes[i] = id;
     for (std::size_t s = 0; s < shape.sets.size(); ++s) {

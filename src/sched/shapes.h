@@ -88,10 +88,10 @@ class Shapes {
   const std::vector<std::string>& extended_names() const { return extended_names_; }
   /// Makes a label key part of profiles.
   void ask_key(const std::string& key);
-  /// Keys that selectors of pods ask for: labels of others are in no shape (spare_labels.h). Grows
-  /// only.
-  const LabelKeys& asked_pod_keys() const { return asked_pod_keys_; }
-  void ask_pod_keys(const LabelKeys& keys) { asked_pod_keys_.insert(keys.begin(), keys.end()); }
+  /// By selectors of pods: other labels are in no shape (spare_labels.h). Forgotten with the shapes
+  /// of those who asked.
+  const AskedLabels& asked_labels() const { return asked_labels_; }
+  void ask_labels(const AskedLabels& asked) { asked_labels_.add(asked); }
   /// Label keys that some pod asks about, for Fleet's profiles. Grows only.
   const std::vector<std::string>& asked_keys() const { return asked_keys_; }
 
@@ -106,7 +106,7 @@ class Shapes {
   std::map<Need, std::uint32_t> needs_;
   std::vector<std::string> extended_names_;
   std::vector<std::string> asked_keys_;
-  LabelKeys asked_pod_keys_;
+  AskedLabels asked_labels_;
   std::unordered_multimap<std::uint64_t, ShapeId> shape_ids_;   // lookup-only
   std::unordered_multimap<std::uint64_t, PodShapeId> pod_ids_;  // lookup-only
   std::unordered_map<std::uint64_t, PodShapeId> pooled_;        // lookup-only

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "sched/world.h"
 
 namespace muster::sched {
@@ -34,9 +35,22 @@ std::string_view take_text(std::string_view& text) {
   return taken;
 }
 
-void add_keys(const model::LabelSelector& selector, LabelKeys& keys) {
-  for (const auto& [key, value] : selector.match_labels) keys.insert(key);
-  for (const model::Requirement& r : selector.expressions) keys.insert(r.key);
+void add_asked(const model::LabelSelector& selector, AskedLabels& asked) {
+  for (const auto& [key, value] : selector.match_labels) asked.add(key, value);
+  for (const model::Requirement& r : selector.expressions) {
+    // To the others each value is another one, also those that nobody has yet.
+    const bool names_values = r.op == model::Operator::In || r.op == model::Operator::NotIn;
+    if (!names_values) {
+      asked.add(r.key);
+    } else {
+      for (const std::string& value : r.values) asked.add(r.key, value);
+    }
+  }
+}
+
+std::uint64_t hash_of_key(std::string_view key) { return Hasher().add(key).value(); }
+std::uint64_t hash_of_label(std::string_view key, std::string_view value) {
+  return Hasher().add(key).add(value).value();
 }
 
 }  // namespace
@@ -55,28 +69,89 @@ void SpareLabels::for_each(const Visit& visit) const {
   }
 }
 
-LabelKeys selector_keys(const model::Gang& gang) {
-  LabelKeys keys;
-  for (const model::PodSet& set : gang.sets) {
-    for (const auto& term : set.pod.pod_affinity) add_keys(term.selector, keys);
-    for (const auto& term : set.pod.pod_anti_affinity) add_keys(term.selector, keys);
-    for (const auto& spread : set.pod.spread) add_keys(spread.selector, keys);
-  }
-  return keys;
+bool SpareLabels::has_some(const AskedLabels& asked) const {
+  bool found = false;
+  for_each([&](std::uint32_t, std::string_view key, std::string_view value) {
+    found = found || asked.has(key, value);
+  });
+  return found;
 }
 
-bool has_spare(const model::Gang& gang, const LabelKeys& asked) {
-  return std::any_of(gang.sets.begin(), gang.sets.end(), [&](const model::PodSet& set) {
-    return std::any_of(set.pod.labels.begin(), set.pod.labels.end(),
-                       [&](const auto& label) { return !asked.contains(label.first); });
+void SpareCounts::add(const SpareLabels& labels, int change) {
+  const auto count = [&](std::uint64_t hash) {
+    const auto at = counts_.try_emplace(hash, 0).first;
+    at->second += change;
+    if (at->second == 0) counts_.erase(at);
+  };
+  labels.for_each([&](std::uint32_t, std::string_view key, std::string_view value) {
+    count(hash_of_key(key));
+    count(hash_of_label(key, value));
   });
 }
 
-SpareLabels take_spare(model::Gang& gang, const LabelKeys& asked) {
+bool SpareCounts::may_have(const AskedLabels& asked) const {
+  bool found = false;
+  asked.for_each([&](const std::string& key, const std::optional<std::string>& value) {
+    found = found || counts_.contains(value ? hash_of_label(key, *value) : hash_of_key(key));
+  });
+  return found;
+}
+
+void AskedLabels::add(const AskedLabels& others) {
+  for (const auto& [key, theirs] : others.keys_) {
+    Values& ours = keys_[key];
+    ours.any = ours.any || theirs.any;
+    ours.values.insert(theirs.values.begin(), theirs.values.end());
+  }
+}
+
+bool AskedLabels::has(std::string_view key, std::string_view value) const {
+  const auto at = keys_.find(key);
+  return at != keys_.end() && (at->second.any || at->second.values.contains(value));
+}
+
+AskedLabels AskedLabels::without(const AskedLabels& others) const {
+  AskedLabels rest;
+  for (const auto& [key, ours] : keys_) {
+    const auto at = others.keys_.find(key);
+    if (at != others.keys_.end() && at->second.any) continue;
+    if (ours.any) rest.add(key);
+    for (const std::string& value : ours.values) {
+      if (!others.has(key, value)) rest.add(key, value);
+    }
+  }
+  return rest;
+}
+
+void AskedLabels::for_each(const Visit& visit) const {
+  for (const auto& [key, values] : keys_) {
+    if (values.any) visit(key, std::nullopt);
+    for (const std::string& value : values.values) visit(key, value);
+  }
+}
+
+AskedLabels asked_by(const model::Gang& gang) {
+  AskedLabels asked;
+  for (const model::PodSet& set : gang.sets) {
+    for (const auto& term : set.pod.pod_affinity) add_asked(term.selector, asked);
+    for (const auto& term : set.pod.pod_anti_affinity) add_asked(term.selector, asked);
+    for (const auto& spread : set.pod.spread) add_asked(spread.selector, asked);
+  }
+  return asked;
+}
+
+bool has_spare(const model::Gang& gang, const AskedLabels& asked) {
+  return std::any_of(gang.sets.begin(), gang.sets.end(), [&](const model::PodSet& set) {
+    return std::any_of(set.pod.labels.begin(), set.pod.labels.end(),
+                       [&](const auto& label) { return !asked.has(label.first, label.second); });
+  });
+}
+
+SpareLabels take_spare(model::Gang& gang, const AskedLabels& asked) {
   SpareLabels spare;
   for (std::uint32_t i = 0; i < gang.sets.size(); ++i) {
     std::erase_if(gang.sets[i].pod.labels, [&](const auto& label) {
-      if (asked.contains(label.first)) return false;
+      if (asked.has(label.first, label.second)) return false;
       spare.add(i, label.first, label.second);
       return true;
     });
@@ -84,16 +159,13 @@ SpareLabels take_spare(model::Gang& gang, const LabelKeys& asked) {
   return spare;
 }
 
-bool put_back(model::Gang& gang, SpareLabels& spare, const LabelKeys& keys) {
+void put_back(model::Gang& gang, SpareLabels& spare, const AskedLabels& asked) {
   SpareLabels rest;
-  bool has_some = false;
   spare.for_each([&](std::uint32_t set, std::string_view key, std::string_view value) {
-    if (!keys.contains(key)) return rest.add(set, key, value);
+    if (!asked.has(key, value)) return rest.add(set, key, value);
     gang.sets[set].pod.labels.emplace(key, value);
-    has_some = true;
   });
   spare = std::move(rest);
-  return has_some;
 }
 
 model::Gang whole(model::Gang gang, const SpareLabels& spare) {
@@ -107,46 +179,62 @@ model::Gang whole(model::Gang gang, const SpareLabels& spare) {
 // in the world
 
 void World::set_gang(Job& job, const model::Gang& gang) {
-  ask_labels(gang, Showing::All);
+  ask_labels(asked_by(gang).without(shapes.asked_labels()));
   job.gang_hash = hash_of(gang);
-  if (!has_spare(gang, shapes.asked_pod_keys())) {
+  if (!has_spare(gang, shapes.asked_labels())) {
     job.shape = shapes.intern(gang);
     return;
   }
   model::Gang bare = gang;
-  job.spare = take_spare(bare, shapes.asked_pod_keys());
+  job.spare = take_spare(bare, shapes.asked_labels());
   job.shape = shapes.intern(bare);
 }
 
-void World::ask_labels(const model::Gang& gang, Showing showing) {
-  LabelKeys keys = selector_keys(gang);
-  std::erase_if(keys, [&](const auto& key) { return shapes.asked_pod_keys().contains(key); });
-  if (keys.empty()) return;
-  std::set<JobSlot> left;
-  for (const Orphan& orphan : orphans_) left.insert(orphan.job);
-  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
-    const Job& job = jobs_[i];
-    if (job.id.empty() || job.spare.empty()) continue;
-    const bool may_be_met = job.active || !job.reservation.is_none() || left.contains(JobSlot{i});
-    if (showing == Showing::All || may_be_met) show_labels(JobSlot{i}, keys);
+void World::ask_labels(const AskedLabels& asked) {
+  if (asked.empty()) return;
+  if (spare_counts_.may_have(asked)) {
+    const std::set<JobSlot> left = left_behind();
+    for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+      const Job& job = jobs_[i];
+      const bool can_be_met =
+          !model::is_final(job.state) || job.active || left.contains(JobSlot{i});
+      if (can_be_met && job.spare.has_some(asked)) show_labels(JobSlot{i}, asked);
+    }
   }
-  if (showing == Showing::All) shapes.ask_pod_keys(keys);
+  shapes.ask_labels(asked);
 }
 
-void World::show_labels(JobSlot slot, const LabelKeys& keys) {
+std::set<JobSlot> World::left_behind() const {
+  std::set<JobSlot> left;
+  for (const Orphan& orphan : orphans_) left.insert(orphan.job);
+  return left;
+}
+
+void World::show_labels(JobSlot slot, const AskedLabels& asked) {
   Job& job = jobs_[slot.index()];
   model::Gang gang = shapes[job.shape].gang;
-  if (!put_back(gang, job.spare, keys)) return;
+  spare_counts_.add(job.spare, -1);
+  put_back(gang, job.spare, asked);
+  spare_counts_.add(job.spare, +1);
   const bool stands = !job.line.is_none();
   if (stands) dequeue(slot);
-  const ShapeId old = std::exchange(job.shape, shapes.intern(gang));
+  const ShapeId old = job.shape;
+  take_shape(slot, shapes.intern(gang));
   shapes.add_job(job.shape);
   shapes.drop_job(old);
-  const std::vector<SetRec> sets = shapes[job.shape].sets;
+  const std::vector<SetRec>& sets = shapes[job.shape].sets;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     shapes.expect(shapes[old].sets[i].pod, -sets[i].count);
     shapes.expect(sets[i].pod, sets[i].count);
   }
+  if (stands) enqueue(slot);
+}
+
+/// The pods that it has on nodes are of that shape too, then.
+void World::take_shape(JobSlot slot, ShapeId shape) {
+  Job& job = jobs_[slot.index()];
+  job.shape = shape;
+  const std::vector<SetRec>& sets = shapes[shape].sets;
   const auto rename = [&](Active& active) {
     for (PodOn& pod : active.pods) {
       pod.pod = sets[pod.set].pod;
@@ -157,7 +245,33 @@ void World::show_labels(JobSlot slot, const LabelKeys& keys) {
   for (Orphan& orphan : orphans_) {
     if (orphan.job == slot) rename(orphan.active);
   }
-  if (stands) enqueue(slot);
+}
+
+std::vector<World::Shown> World::show_for_trial(const model::Gang& gang) {
+  std::vector<Shown> shown;
+  const AskedLabels asked = asked_by(gang).without(shapes.asked_labels());
+  if (!spare_counts_.may_have(asked)) return shown;
+  std::set<JobSlot> placed = left_behind();
+  for (const auto& slots : active_) placed.insert(slots.begin(), slots.end());
+  for (const Reservation& r : reservations_) {
+    if (!r.job.is_none() && r.preempting) placed.insert(r.job);
+  }
+  for (const JobSlot slot : placed) {
+    Job& job = jobs_[slot.index()];
+    if (!job.spare.has_some(asked)) continue;
+    shown.push_back({slot, job.shape, job.spare});
+    model::Gang whole = shapes[job.shape].gang;
+    put_back(whole, job.spare, asked);
+    take_shape(slot, shapes.intern(whole));
+  }
+  return shown;
+}
+
+void World::hide_again(const std::vector<Shown>& shown) {
+  for (const Shown& one : shown) {
+    take_shape(one.job, one.shape);
+    jobs_[one.job.index()].spare = one.spare;
+  }
 }
 
 }  // namespace muster::sched

@@ -1,10 +1,13 @@
 // Labels of pods that no selector asks about. They decide nothing, and many of them name the job:
 // in the shape, each such job would be a shape and a line of its own. So the job keeps them beside
-// it, and they go back into its shape when a gang comes that asks for their key. Pure.
+// it, and they go back into its shape when a gang comes that asks for them. Pure.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,7 +16,36 @@
 
 namespace muster::sched {
 
-using LabelKeys = std::set<std::string, std::less<>>;
+/// What selectors of pods ask for: a key whatever its value, or certain values of it. To a selector
+/// that names values all others are alike, and as none at all.
+class AskedLabels {
+ public:
+  void add(std::string_view key) { keys_[std::string(key)].any = true; }
+  void add(std::string_view key, std::string_view value) {
+    keys_[std::string(key)].values.emplace(value);
+  }
+  void add(const AskedLabels& others);
+  bool empty() const { return keys_.empty(); }
+  bool has(std::string_view key, std::string_view value) const;
+  /// What is not asked for there.
+  AskedLabels without(const AskedLabels& others) const;
+  /// No value: whatever it is.
+  using Visit =
+      std::function<void(const std::string& key, const std::optional<std::string>& value)>;
+  void for_each(const Visit& visit) const;
+  friend bool operator==(const AskedLabels&, const AskedLabels&) = default;
+
+ private:
+  struct Values {
+    bool any = false;
+    std::set<std::string, std::less<>> values = {};
+    friend bool operator==(const Values&, const Values&) = default;
+  };
+  std::map<std::string, Values, std::less<>> keys_;
+};
+
+/// By the pods of this gang.
+AskedLabels asked_by(const model::Gang& gang);
 
 /// Of the pods of one job, in the order of sets and keys. One text: a million jobs may have some.
 class SpareLabels {
@@ -23,20 +55,30 @@ class SpareLabels {
   using Visit =
       std::function<void(std::uint32_t set, std::string_view key, std::string_view value)>;
   void for_each(const Visit& visit) const;
+  bool has_some(const AskedLabels& asked) const;
   friend bool operator==(const SpareLabels&, const SpareLabels&) = default;
 
  private:
   std::string text_;
 };
 
-/// What the selectors of its pods ask for.
-LabelKeys selector_keys(const model::Gang& gang);
+/// How many there are of each, and of each key, so that nobody is searched for what nobody has. By
+/// hashes: two that share one are counted together.
+class SpareCounts {
+ public:
+  void add(const SpareLabels& labels, int change);
+  bool may_have(const AskedLabels& asked) const;
+  friend bool operator==(const SpareCounts&, const SpareCounts&) = default;
 
-bool has_spare(const model::Gang& gang, const LabelKeys& asked);
+ private:
+  boost::unordered_flat_map<std::uint64_t, std::int64_t> counts_;  // lookup-only
+};
+
+bool has_spare(const model::Gang& gang, const AskedLabels& asked);
 /// Takes all labels out of the gang that nobody asks for.
-SpareLabels take_spare(model::Gang& gang, const LabelKeys& asked);
-/// Puts those of these keys back, and leaves the others. False: there were none.
-bool put_back(model::Gang& gang, SpareLabels& spare, const LabelKeys& keys);
+SpareLabels take_spare(model::Gang& gang, const AskedLabels& asked);
+/// Puts those that are asked for back, and leaves the others.
+void put_back(model::Gang& gang, SpareLabels& spare, const AskedLabels& asked);
 /// The gang as it was asked for.
 model::Gang whole(model::Gang gang, const SpareLabels& spare);
 

@@ -106,6 +106,66 @@ TEST_F(Spare, ASelectorThatComesLaterSeesJobsThatWait) {
   EXPECT_EQ(node_of_job("shy"), "");
 }
 
+TEST_F(Spare, ASelectorForAValueLeavesOtherValuesBesideTheirJobs) {
+  for (const char* id : {"a", "b", "c"}) submit(labelled(id, {{"job-name", id}}));
+  model::JobSpec self = shy("self", "job-name", "self");
+  self.gang.sets[0].pod.labels = {{"job-name", "self"}};
+  submit(self);
+  EXPECT_EQ(world.shapes.size(), 2U);
+  EXPECT_EQ(job("a").line, job("c").line);
+  submit(shy("shy", "job-name", "b"));
+  EXPECT_EQ(job("a").line, job("c").line);
+  EXPECT_NE(job("a").line, job("b").line);
+  EXPECT_EQ(check(world), "");
+}
+
+TEST_F(Spare, SelectorsThatNameNoValuesAskForAll) {
+  struct Case {
+    model::Operator op;
+    std::vector<std::string> values;
+    bool splits;
+  };
+  const std::vector<Case> cases = {{model::Operator::Exists, {}, true},
+                                   {model::Operator::DoesNotExist, {}, true},
+                                   {model::Operator::In, {"z"}, false},
+                                   {model::Operator::NotIn, {"z"}, false},
+                                   {model::Operator::NotIn, {"a"}, true}};
+  int number = 0;
+  for (const Case& c : cases) {
+    const std::string key = fmt::format("key{}", ++number);
+    const std::string first = fmt::format("first{}", number);
+    const std::string second = fmt::format("second{}", number);
+    submit(labelled(first, {{key, "a"}}));
+    submit(labelled(second, {{key, "b"}}));
+    model::JobSpec spec = job_spec(fmt::format("asks{}", number), "q", 1, 1);
+    spec.gang.sets[0].pod.pod_anti_affinity = {
+        {{{}, {{key, c.op, c.values}}}, "kubernetes.io/hostname"}};
+    submit(spec);
+    EXPECT_EQ(job(first).line != job(second).line, c.splits) << key;
+    EXPECT_EQ(check(world), "");
+  }
+}
+
+TEST_F(Spare, ATrialGivesBackWhatItShowedOfJobsThatHoldNodes) {
+  nodes(1);
+  submit(labelled("loud", {{"app", "loud"}}));
+  plan();
+  submit(labelled("waits", {{"app", "waits"}}));
+  const ShapeId shape = job("loud").shape;
+  const PodShapeId pod = job("loud").active->pods[0].pod;
+  const LineId line = job("waits").line;
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = what_if_submit(world, agenda, policy, shy("shy", "app", "loud"), now);
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->starts_now);
+    EXPECT_EQ(job("loud").shape, shape);
+    EXPECT_EQ(job("loud").active->pods[0].pod, pod);
+    EXPECT_FALSE(job("loud").spare.empty());
+    EXPECT_EQ(job("waits").line, line);
+    EXPECT_EQ(check(world), "");
+  }
+}
+
 TEST_F(Spare, OthersKeysStayBesideTheJob) {
   submit(labelled("a", {{"app", "x"}, {"job-name", "a"}}));
   submit(shy("shy", "app", "x"));
@@ -161,7 +221,7 @@ TEST_F(Spare, SnapshotsKeepThem) {
   World again = read_back();
   EXPECT_EQ(check(again), "");
   EXPECT_EQ(again.books_hash(), world.books_hash());
-  EXPECT_EQ(again.shapes.asked_pod_keys(), world.shapes.asked_pod_keys());
+  EXPECT_EQ(again.shapes.asked_labels(), world.shapes.asked_labels());
   for (const char* id : {"runs", "waits", "shy"})
     EXPECT_EQ(again.job(again.find_job(id)).spare, job(id).spare) << id;
 }

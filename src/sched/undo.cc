@@ -133,7 +133,7 @@ Guest::Guest(World& world, const model::JobSpec& spec, Time now) : world_(world)
     if (!extra.is_none()) job.extra_queues.push_back(extra);
   }
   world.quota.keep_one_per_tree(job.extra_queues);
-  world.ask_labels(spec.gang, World::Showing::Placed);
+  shown_ = world.show_for_trial(spec.gang);
   job.shape = world.shapes.intern(spec.gang);
   job.priority = spec.priority;
   job.user = world.text_id(spec.user);

@@ -88,13 +88,17 @@ class QuotaReleased {
 class Guest {
  public:
   Guest(World& world, const model::JobSpec& spec, Time now);
-  ~Guest() { world_.withdraw_guest(slot_); }
+  ~Guest() {
+    world_.withdraw_guest(slot_);
+    world_.hide_again(shown_);
+  }
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
   JobSlot slot() const { return slot_; }
 
  private:
   World& world_;
+  std::vector<World::Shown> shown_;
   JobSlot slot_;
 };
 

@@ -80,6 +80,7 @@ World::World(const World& other)
       estimate_score(other.estimate_score),
       busy(other.busy),
       free_jobs_(other.free_jobs_),
+      spare_counts_(other.spare_counts_),
       lines_(other.lines_),
       line_ids_(other.line_ids_),
       queue_lines_(other.queue_lines_),
@@ -133,6 +134,7 @@ JobSlot World::add_job(Job job) {
   free_jobs_.pop_back();
   join_history(job);
   shapes.add_job(job.shape);
+  spare_counts_.add(job.spare, +1);
   jobs_[slot.index()] = std::move(job);
   job_ids_.emplace(jobs_[slot.index()].id, slot);
   return slot;
@@ -142,6 +144,7 @@ JobSlot World::add_guest(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   join_history(job);
   shapes.add_job(job.shape);
+  spare_counts_.add(job.spare, +1);
   jobs_.push_back(std::move(job));
   job_ids_.emplace(jobs_.back().id, slot);
   return slot;
@@ -267,7 +270,7 @@ void World::enqueue(JobSlot slot) {
   Line& line = lines_[id.index()];
   const bool was_empty = line.jobs.empty();
   const LineRank old_rank = was_empty ? LineRank{} : rank_of(id);
-  line.jobs.emplace(std::make_pair(job.seq, job.id), slot);
+  line.jobs.emplace(std::pair(job.seq, std::string_view(job.id)), slot);
   job.line = id;
   ++waiting_;
   count_backlog(job, +1);
@@ -287,7 +290,7 @@ void World::dequeue(JobSlot slot) {
   Line& line = lines_[id.index()];
   const LineRank old_rank = rank_of(id);
   const bool was_first = line.jobs.begin()->second == slot;
-  line.jobs.erase({job.seq, job.id});
+  line.jobs.erase({job.seq, std::string_view(job.id)});
   job.line = LineId::none();
   --waiting_;
   count_backlog(job, -1);

@@ -150,11 +150,15 @@ class World {
   /// What the job is to run, before it comes into the table. Labels that its selectors are the
   /// first to ask for come into the shapes of others.
   void set_gang(Job& job, const model::Gang& gang);
-  enum class Showing {
-    All,
-    Placed,  // for a trial: of jobs that have a place, and nothing is remembered of what was asked
+  /// For a trial, of those that have a place, what a gang would be the first to ask for. Lines and
+  /// counts stay as they are.
+  struct Shown {
+    JobSlot job;
+    ShapeId shape;  // so far
+    SpareLabels spare;
   };
-  void ask_labels(const model::Gang& gang, Showing showing);
+  std::vector<Shown> show_for_trial(const model::Gang& gang);
+  void hide_again(const std::vector<Shown>& shown);
   JobSlot add_job(Job job);
   JobSlot add_guest(Job job);           // for a trial: always in a slot of its own at the end
   void withdraw_guest(JobSlot newest);  // undoes add_guest, for a job that stands in no line
@@ -232,7 +236,10 @@ class World {
   void count_quartile(HistoryId id);
   void drop_text(TextId id);
   bool is_referred_to(JobSlot slot) const;
-  void show_labels(JobSlot slot, const LabelKeys& keys);
+  void ask_labels(const AskedLabels& asked);
+  std::set<JobSlot> left_behind() const;
+  void show_labels(JobSlot slot, const AskedLabels& asked);
+  void take_shape(JobSlot slot, ShapeId shape);
   void drop_idle_shapes();
   void rename_shapes(const Shapes::Renumbered& now);
   void rename_lines(const std::vector<LineId>& now);
@@ -250,6 +257,7 @@ class World {
   Chunked<Job> jobs_;
   std::vector<JobSlot> free_jobs_;                         // the last is used next
   std::unordered_map<std::string_view, JobSlot> job_ids_;  // of the jobs themselves; lookup-only
+  SpareCounts spare_counts_;
   Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
   std::vector<SortedChunks<LineRank>> queue_lines_;

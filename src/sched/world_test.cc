@@ -22,6 +22,8 @@ TEST(World, ACopyStandsByItself) {
        {"short", "one-of-a-name-that-is-kept-elsewhere", "another-name-of-that-kind"})
     site->submit(job_spec(id, "q", 1, 1));
   site->plan();
+  site->apply(model::JobCancelled{"another-name-of-that-kind"});
+  EXPECT_EQ(check(site->world), "");
   const World copy = site->world;
   const std::uint64_t hash = site->world.hash();
   site.reset();

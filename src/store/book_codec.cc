@@ -11,11 +11,15 @@ namespace wire {
 
 // A field that came with version n of a kind is guarded by `if (a.version >= n)`.
 template <typename A>
+void fields(A& a, BookAskedLabel& l) {
+  a(l.key, l.value);
+}
+template <typename A>
 void fields(A& a, BookHeader& h) {
   a(h.hash, h.last, h.events, h.newest_submit, h.jobs, h.job_slots, h.reservation_slots);
   a(h.gpu_types, h.extended, h.label_keys, h.resources);
   a(h.scored, h.inside_band, h.early, h.late, h.error_sum_ms, h.ratio);
-  if (a.version >= 2) a(h.pod_label_keys);
+  if (a.version >= 2) a(h.asked_labels);
 }
 template <typename A>
 void fields(A& a, BookCluster& c) {
@@ -80,7 +84,8 @@ void fields(A& a, BookJob& j) {
   a(j.first_expected, j.first_high, j.active);
   if (a.version >= 3) a(j.requeues);
   if (a.version >= 4 && j.active) a(j.active->demise);  // one that was left behind has none
-  if (a.version >= 5) a(j.failed_in, j.spare_labels);
+  if (a.version >= 5) a(j.failed_in);
+  if (a.version >= 6) a(j.spare_labels);
 }
 template <typename A>
 void fields(A& a, BookReservation& r) {
@@ -114,7 +119,7 @@ constexpr Kind kind_of() {
   if constexpr (std::same_as<R, BookShape>) return {7, 2, "shape"};
   if constexpr (std::same_as<R, BookLine>) return {8, 1, "line"};
   if constexpr (std::same_as<R, BookHistory>) return {9, 1, "history"};
-  if constexpr (std::same_as<R, BookJob>) return {10, 5, "job"};
+  if constexpr (std::same_as<R, BookJob>) return {10, 6, "job"};
   if constexpr (std::same_as<R, BookReservation>) return {11, 1, "reservation"};
   if constexpr (std::same_as<R, BookOrphan>) return {12, 2, "orphan"};
   if constexpr (std::same_as<R, BookEnd>) return {13, 1, "end"};

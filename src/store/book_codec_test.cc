@@ -20,7 +20,8 @@ std::vector<Golden> goldens() {
           {"tests/store/books_v3.golden", sample_books_v3()},
           {"tests/store/books_v4.golden", sample_books_v4()},
           {"tests/store/books_v5.golden", sample_books_v5()},
-          {"tests/store/books_v6.golden", sample_books_v6()}};
+          {"tests/store/books_v6.golden", sample_books_v6()},
+          {"tests/store/books_v7.golden", sample_books_v7()}};
 }
 
 std::string encoded(const model::BookRecord& record) {
@@ -33,7 +34,7 @@ TEST(BookCodec, EveryKindOfRecordComesBackTheSame) {
   std::vector<bool> seen(std::variant_size_v<model::BookRecord>);
   std::vector<model::BookRecord> records = sample_books();
   for (const auto& newer : {sample_books_v2(), sample_books_v3(), sample_books_v4(),
-                            sample_books_v5(), sample_books_v6()})
+                            sample_books_v5(), sample_books_v6(), sample_books_v7()})
     records.insert(records.end(), newer.begin(), newer.end());
   for (const model::BookRecord& record : records) {
     const std::string bytes = encoded(record);

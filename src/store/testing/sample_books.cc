@@ -172,9 +172,14 @@ std::vector<BookRecord> sample_books_v5() {
 std::vector<BookRecord> sample_books_v6() {
   BookJob job = sample_job();
   job.failed_in = {2, 0};
+  return {job};
+}
+
+std::vector<BookRecord> sample_books_v7() {
+  BookJob job = sample_job();
   job.spare_labels = {{0, "job-name", "a"}, {1, "", ""}};
   BookHeader header = sample_header();
-  header.pod_label_keys = {"app", "zone"};
+  header.asked_labels = {{"app", "web"}, {"zone", std::nullopt}};
   return {header, job};
 }
 

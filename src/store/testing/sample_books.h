@@ -17,5 +17,6 @@ std::vector<model::BookRecord> sample_books_v3();
 std::vector<model::BookRecord> sample_books_v4();
 std::vector<model::BookRecord> sample_books_v5();
 std::vector<model::BookRecord> sample_books_v6();
+std::vector<model::BookRecord> sample_books_v7();
 
 }  // namespace muster::store
