@@ -167,9 +167,11 @@ Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits) {
   w.clusters.push_back({"openb", {}, {}, minutes(5)});
   auto nodes = read_openb_nodes(files.nodes, files.nodes_name, limits.machines);
   if (!nodes) return nodes.error();
+  if (nodes->empty()) return wrong(files.nodes_name, 1, "the list is empty");
   for (model::NodeSpec& node : *nodes) w.machines.push_back({"openb", std::move(node)});
   auto pods = read_openb_pods(files.pods, files.pods_name, limits.jobs);
   if (!pods) return pods.error();
+  if (pods->empty()) return wrong(files.pods_name, 1, "the list is empty");
   for (OpenbPod& pod : *pods) {
     const std::size_t line = pod.line;
     const Status added = add_job(w, job_of(std::move(pod)), files.pods_name, line, limits);
@@ -194,6 +196,7 @@ Result<Workload> read_gavel(const std::string& text, const std::string& source, 
     if (const Status added = add_job(w, std::move(*job), source, line, limits); !added)
       return added.error();
   }
+  if (w.jobs.empty()) return wrong(source, 1, "no jobs");
   settle(w);
   const Wide fleet = gpus > 0 ? gpus : demand(w);
   const Wide nodes = (fleet + 7) / 8;

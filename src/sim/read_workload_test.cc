@@ -194,6 +194,17 @@ TEST(ReadOpenb, NumbersThatNoFleetHasAreRefused) {
   EXPECT_THAT(machines(",1,1,1,T4\n"), HasSubstr("n.csv:2: sn: a node needs a name"));
 }
 
+TEST(ReadOpenb, AListOfNothingIsRefused) {
+  const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+  EXPECT_EQ(read_openb({header, "p.csv", nodes, "n.csv"}).error().message,
+            "p.csv:1: the list is empty");
+  EXPECT_EQ(
+      read_openb({header + "p,1,2,0,0\n", "p.csv", "sn,cpu_milli,memory_mib,gpu,model\n", "n.csv"})
+          .error()
+          .message,
+      "n.csv:1: the list is empty");
+}
+
 TEST(ReadGavel, AFleetForAnyDemandIsNotMade) {
   const std::string row = "LM (batch size 5)\tcmd\t-n\t0\t1099511627776\t0\t4096\n";
   EXPECT_THAT(read_gavel(row, "t", 0).error().message, HasSubstr("t:1: the fleet would have more"));
@@ -216,6 +227,8 @@ TEST(ReadGavel, StepsBecomeRunTimeAndGpusBecomeGangs) {
 }
 
 TEST(ReadGavel, ErrorsNameFileAndLine) {
+  EXPECT_EQ(read_gavel("", "t", 0).error().message, "t:1: no jobs");
+  EXPECT_EQ(read_gavel("\r\n\n", "t", 8).error().message, "t:1: no jobs");
   EXPECT_THAT(read_gavel("a\tb\n", "t", 0).error().message, HasSubstr("t:1: 2 fields"));
   EXPECT_THAT(read_gavel("Vision\tc\t-n\t1\t5\t0.0\t1\n", "t", 0).error().message,
               HasSubstr("t:1: unknown job type: Vision"));
