@@ -68,10 +68,10 @@ void check_report(const std::string& path) {
 
 sim::Workload make_workload(const RunFlags& flags) {
   if (!flags.file.empty()) {
-    auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus});
+    const auto first_jobs = static_cast<std::size_t>(flags.jobs);
+    auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus, first_jobs});
     if (!read) fail(read.error().message);
-    if (flags.jobs > 0 && read->jobs.size() > static_cast<std::size_t>(flags.jobs))
-      read->jobs.resize(static_cast<std::size_t>(flags.jobs));
+    if (first_jobs > 0 && read->jobs.size() > first_jobs) read->jobs.resize(first_jobs);
     return std::move(*read);
   }
   const sim::GenerateOptions options{flags.seed, flags.jobs,

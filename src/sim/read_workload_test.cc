@@ -212,6 +212,17 @@ TEST(ReadGavel, AFleetForAnyDemandIsNotMade) {
   EXPECT_FALSE(read_gavel(row, "t", 2'000'000'000));
 }
 
+TEST(ReadGavel, AFleetThatIsTooSmallForTheLargestJobThatRunsIsNotMade) {
+  const std::string rows =
+      "LM (batch size 5)\tcmd\t-n\t0\t109\t0.0\t10\n"  // two nodes
+      "LM (batch size 5)\tcmd\t-n\t0\t109\t1.0\t32\n";
+  EXPECT_EQ(read_gavel(rows, "t", 24).error().message,
+            "t:1: the largest job wants 32 GPUs, --gpus 24 is less");
+  EXPECT_TRUE(read_gavel(rows, "t", 32));
+  EXPECT_TRUE(read_gavel(rows, "t", 10, {}, 1)) << "the second one does not run";
+  EXPECT_FALSE(read_gavel(rows, "t", 8, {}, 1));
+}
+
 TEST(ReadGavel, StepsBecomeRunTimeAndGpusBecomeGangs) {
   const auto w = read_gavel(
       "ResNet-18 (batch size 128)\tcmd\t-n\t1\t1800\t0.000000\t1\n"
