@@ -145,6 +145,21 @@ class Convert(unittest.TestCase):
                                       "missing; there is nothing to create\n")
 
 
+class Scenarios(unittest.TestCase):
+    """muster scenario"""
+
+    def test_a_scenario_that_fails_anyway_notices_no_rule(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".scn") as file:
+            file.write("cluster a\nplam\n")
+            file.flush()
+            done = subprocess.run([BINARY, "scenario", "mutate", file.name], text=True,
+                                  capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(f"{file.name}:2: unknown verb", done.stdout)
+        self.assertIn("fails with every rule on", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "0 passed, 1 failed, 0 skipped")
+
+
 class Simulate(unittest.TestCase):
     """muster sim"""
 
