@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,7 @@ struct RunFlags {
 
 /// What would change nothing is a mistake of whoever wrote it.
 void check_flags(const RunFlags& flags) {
+  if (std::isnan(flags.hours)) fail("--hours: not a number");  // which no range keeps out
   if (!flags.file.empty() && !flags.generate.empty())
     fail("both a FILE and --generate are given: drop one of them");
   const bool generated = flags.file.empty();

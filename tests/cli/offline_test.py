@@ -179,6 +179,18 @@ class Simulate(unittest.TestCase):
             self.assertRegex(done.stderr, f"^muster sim run: {option} is for .*: drop it\n$")
             self.assertEqual(done.stdout, "")
 
+    def test_what_is_no_number_of_its_kind_is_refused(self):
+        for wrong in ("--seed=99999999999999999999", "--seed=-1", "--seed=ten", "--jobs=1e3",
+                      "--jobs=99999999999999999999"):
+            option, value = wrong.split("=")
+            done = self.sim("run", wrong, code=2)
+            self.assertIn(f"{option}: {value} is not a whole number, or too large", done.stderr)
+        self.assertIn("--jobs: 99999999999 is outside 1 to",
+                      self.sim("run", "--jobs=99999999999", code=2).stderr)
+        self.assertEqual(self.sim("run", "--hours", "nan", code=2).stderr,
+                         "muster sim run: --hours: not a number\n")
+        self.assertIn("demo: 10 jobs", self.sim("run", "--jobs", "010").stdout)
+
     def test_a_report_that_cannot_be_written_is_said_before_the_run(self):
         with tempfile.TemporaryDirectory() as folder:
             done = self.sim("run", "--jobs", "5", "--report", f"{folder}/no/such/folder", code=2)
