@@ -43,6 +43,8 @@ def main():
     for key in ("no_wrong", "no_room_wrong"):
         if found.get(key):
             bad.append(f"saying no: {found[key]}")
+    if found.get("no_started") != 0:
+        bad.append(f"{found.get('no_started')} gangs that fit nowhere started")
     if found.get("no_room_started", 30) == 30:
         bad.append("every gang that should have no room started")
     if not found.get("gangs_placed") or not found.get("event_placements"):
