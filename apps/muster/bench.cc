@@ -568,7 +568,8 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
   cli::add_option(command, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  cli::add_option(command, "--rows", options->rows, "File for the rows, one JSON line each");
+  cli::add_option(command, "--rows", options->rows, "File for the rows, one JSON line each")
+      ->check(cli::not_empty());
 }
 
 }  // namespace
@@ -586,7 +587,8 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   cli::add_flag(*plan, "--no-growth", options->no_growth,
-                "Leave out the five sizes of `bench growth`");
+                "Leave out the five sizes of `bench growth`")
+      ->excludes(plan->get_option("--growth-events"));
   plan->callback([options] { run_plan(*options); });
   CLI::App* growth = cli::add_command(
       *bench, "growth",

@@ -248,9 +248,11 @@ void add_sim(CLI::App& app) {
   auto flags = std::make_shared<RunFlags>();
   cli::add_option(*command, "FILE", flags->file,
                   "a Kueue generator (.yaml), openb pod list (.csv) or philly-gavel trace "
-                  "(.trace)");
+                  "(.trace)")
+      ->check(cli::not_empty());
   cli::add_option(*command, "--generate", flags->generate,
-                  "instead of a file: demo (default), random (default with --faults) or kueue");
+                  "instead of a file: demo (default), random (default with --faults) or kueue")
+      ->check(cli::not_empty());
   cli::add_option(*command, "--seed", flags->seed,
                   "fixes everything that is random: a demo, a random workload, faults; nothing is "
                   "in a FILE or in kueue without --faults")
@@ -262,13 +264,15 @@ void add_sim(CLI::App& app) {
   cli::add_option(*command, "--gpus", flags->gpus, "GPUs of the fleet made for a .trace file")
       ->check(CLI::Range(8, 1'000'000));
   cli::add_option(*command, "--nodes", flags->nodes,
-                  "node list of an openb pod list; without it, the one that stands beside it");
+                  "node list of an openb pod list; without it, the one that stands beside it")
+      ->check(cli::not_empty());
   cli::add_flag(*command, "--faults", flags->faults,
                 "let things go wrong, and check the rules of safety after every step; without it "
                 "they are checked after every step of up to 3,000 jobs and nodes, else after every "
                 "1,000th");
   static_assert(sim::checked_every_step_max == 3000);
-  cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file");
+  cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file")
+      ->check(cli::not_empty());
   cli::add_option(*command, "-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

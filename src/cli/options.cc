@@ -72,4 +72,8 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, double& val
   return command.add_option(names, value, help);
 }
 
+CLI::Validator not_empty() {
+  return {[](std::string& text) -> std::string { return text.empty() ? "is empty" : ""; }, ""};
+}
+
 }  // namespace muster::cli

@@ -191,6 +191,21 @@ class Simulate(unittest.TestCase):
                          "muster sim run: --hours: not a number\n")
         self.assertIn("demo: 10 jobs", self.sim("run", "--jobs", "010").stdout)
 
+    def test_empty_names_are_refused(self):
+        for words, name in ((("run", ""), "FILE"), (("run", "--generate", ""), "--generate"),
+                            (("run", "some.csv", "--nodes", ""), "--nodes"),
+                            (("run", "--report", ""), "--report"),
+                            (("fgd", "--nodes", "n.csv", "--pods", ""), "--pods")):
+            self.assertIn(f"{name}: is empty", self.sim(*words, code=2).stderr)
+        done = self.sim("fgd", "--nodes", "/", "--pods", "/", code=2)
+        self.assertIn("/: is a folder; name a file in it", done.stderr)
+
+    def test_growth_that_is_left_out_has_no_events(self):
+        done = subprocess.run([BINARY, "bench", "plan", "--no-growth", "--growth-events", "10"],
+                              text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--growth-events excludes --no-growth", done.stderr)
+
     def test_a_report_that_cannot_be_written_is_said_before_the_run(self):
         with tempfile.TemporaryDirectory() as folder:
             done = self.sim("run", "--jobs", "5", "--report", f"{folder}/no/such/folder", code=2)
