@@ -245,6 +245,12 @@ Row at_most(std::string what, double value, double reach, std::string_view unit,
           reach};
 }
 
+/// A time that is short because the answer was wrong reaches nothing.
+Row only_if(bool is_right, Row row) {
+  row.ok = row.ok.value_or(true) && is_right;
+  return row;
+}
+
 /// Growth of resident memory: if there is none, jobs went into what the allocator had kept.
 boost::json::value grown(double bytes) {
   return bytes > 0 ? boost::json::value(bytes) : boost::json::value(nullptr);
@@ -287,7 +293,8 @@ std::vector<Row> fill_rows(const Report& r) {
       counted("  pods placed per second", r.empty.pods_per_s()),
       plain("  gangs, pods, GPUs placed",
             fmt::format("{} {} {}", r.empty.gangs, r.empty.pods, r.empty.gpus)),
-      at_most("  first plan, every line has its verdict", r.empty.plan_s, 3, "s", 3),
+      only_if(r.empty.unanswered == 0,
+              at_most("  first plan, every line has its verdict", r.empty.plan_s, 3, "s", 3)),
       counted("  jobs without a verdict", static_cast<double>(r.empty.unanswered)),
       plain("  applying its decisions", r.empty.apply_s, "s", 3),
       at_least("used fleet: gangs placed per second", r.used.gangs_per_s(), 10'000),
@@ -296,6 +303,14 @@ std::vector<Row> fill_rows(const Report& r) {
             fmt::format("{} {} {}", r.used.gangs, r.used.pods, r.used.gpus)),
       plain("  first plan", r.used.plan_s, "s", 3),
   };
+}
+
+/// Somebody was told no.
+bool is_measured(const sim::NoMeasure& no) { return no.counterfactuals_ms >= 0; }
+
+Row counterfactuals(const sim::NoMeasure& no) {
+  return only_if(is_measured(no),
+                 at_most("  counterfactuals, worst", no.counterfactuals_ms, 10, "ms", 3));
 }
 
 std::vector<Row> event_rows(const Report& r) {
@@ -320,13 +335,15 @@ std::vector<Row> event_rows(const Report& r) {
             fmt::format("{} {} {}", r.nested.events, r.nested.placements, r.nested.tried)),
       memory_row(r.bytes_per_waiting_job),
       plain("  with running jobs, agenda and caches", r.bytes_with_caches, "B", 0),
-      at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3),
+      only_if(r.no.wrong.empty() && r.no.started == 0,
+              at_most("saying no: verdict, worst", r.no.worst_ms, 1, "ms", 3)),
       plain("  median", r.no.median_ms, "ms", 3),
-      plain("  with a label nobody asked for before", r.no.new_label_ms, "ms", 3),
-      at_most("  counterfactuals, worst", r.no.counterfactuals_ms, 10, "ms", 3),
-      at_most("no room now: verdict, worst", r.no_room.worst_ms, 1, "ms", 3),
+      at_most("  with a label nobody asked for before", r.no.new_label_ms, 1, "ms", 3),
+      counterfactuals(r.no),
+      only_if(r.no_room.wrong.empty() && is_measured(r.no_room),
+              at_most("no room now: verdict, worst", r.no_room.worst_ms, 1, "ms", 3)),
       plain("  median", r.no_room.median_ms, "ms", 3),
-      at_most("  counterfactuals, worst", r.no_room.counterfactuals_ms, 10, "ms", 3),
+      counterfactuals(r.no_room),
       {"determinism: plans of 5 arrival orders equal", r.same.same ? "equal" : "differ", "equal",
        r.same.same, r.same.same ? "equal" : "differ", "", "equal"},
   };
@@ -444,6 +461,7 @@ boost::json::object json_of(const Options& o, const Report& r) {
       {"no_verdict_median_ms", r.no.median_ms},
       {"no_verdict_new_label_ms", r.no.new_label_ms},
       {"no_counterfactuals_ms", r.no.counterfactuals_ms},
+      {"no_started", r.no.started},
       {"no_wrong", r.no.wrong},
       {"no_room_verdict_ms", r.no_room.worst_ms},
       {"no_room_verdict_median_ms", r.no_room.median_ms},
@@ -550,7 +568,8 @@ void add_options(CLI::App& command, const std::shared_ptr<Options>& options) {
   cli::add_option(command, "-o,--output", options->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  cli::add_option(command, "--rows", options->rows, "File for the rows, one JSON line each");
+  cli::add_option(command, "--rows", options->rows, "File for the rows, one JSON line each")
+      ->check(cli::not_empty());
 }
 
 }  // namespace
@@ -568,7 +587,8 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   cli::add_flag(*plan, "--no-growth", options->no_growth,
-                "Leave out the five sizes of `bench growth`");
+                "Leave out the five sizes of `bench growth`")
+      ->excludes(plan->get_option("--growth-events"));
   plan->callback([options] { run_plan(*options); });
   CLI::App* growth = cli::add_command(
       *bench, "growth",

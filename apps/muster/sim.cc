@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,7 @@ struct RunFlags {
 
 /// What would change nothing is a mistake of whoever wrote it.
 void check_flags(const RunFlags& flags) {
+  if (std::isnan(flags.hours)) fail("--hours: not a number");  // which no range keeps out
   if (!flags.file.empty() && !flags.generate.empty())
     fail("both a FILE and --generate are given: drop one of them");
   const bool generated = flags.file.empty();
@@ -68,10 +70,10 @@ void check_report(const std::string& path) {
 
 sim::Workload make_workload(const RunFlags& flags) {
   if (!flags.file.empty()) {
-    auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus});
+    const auto first_jobs = static_cast<std::size_t>(flags.jobs);
+    auto read = sim::read_workload(flags.file, {flags.nodes, flags.gpus, first_jobs});
     if (!read) fail(read.error().message);
-    if (flags.jobs > 0 && read->jobs.size() > static_cast<std::size_t>(flags.jobs))
-      read->jobs.resize(static_cast<std::size_t>(flags.jobs));
+    if (first_jobs > 0 && read->jobs.size() > first_jobs) read->jobs.resize(first_jobs);
     return std::move(*read);
   }
   const sim::GenerateOptions options{flags.seed, flags.jobs,
@@ -246,9 +248,11 @@ void add_sim(CLI::App& app) {
   auto flags = std::make_shared<RunFlags>();
   cli::add_option(*command, "FILE", flags->file,
                   "a Kueue generator (.yaml), openb pod list (.csv) or philly-gavel trace "
-                  "(.trace)");
+                  "(.trace)")
+      ->check(cli::not_empty());
   cli::add_option(*command, "--generate", flags->generate,
-                  "instead of a file: demo (default), random (default with --faults) or kueue");
+                  "instead of a file: demo (default), random (default with --faults) or kueue")
+      ->check(cli::not_empty());
   cli::add_option(*command, "--seed", flags->seed,
                   "fixes everything that is random: a demo, a random workload, faults; nothing is "
                   "in a FILE or in kueue without --faults")
@@ -260,13 +264,15 @@ void add_sim(CLI::App& app) {
   cli::add_option(*command, "--gpus", flags->gpus, "GPUs of the fleet made for a .trace file")
       ->check(CLI::Range(8, 1'000'000));
   cli::add_option(*command, "--nodes", flags->nodes,
-                  "node list of an openb pod list; without it, the one that stands beside it");
+                  "node list of an openb pod list; without it, the one that stands beside it")
+      ->check(cli::not_empty());
   cli::add_flag(*command, "--faults", flags->faults,
                 "let things go wrong, and check the rules of safety after every step; without it "
                 "they are checked after every step of up to 3,000 jobs and nodes, else after every "
                 "1,000th");
   static_assert(sim::checked_every_step_max == 3000);
-  cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file");
+  cli::add_option(*command, "--report", flags->report, "write a page with pictures to this file")
+      ->check(cli::not_empty());
   cli::add_option(*command, "-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,9 @@ struct Summary {
 };
 
 std::string read_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    throw CLI::ValidationError(fmt::format("{}: is a folder; name a file in it", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw CLI::ValidationError(fmt::format("{}: cannot be read", path));
   std::ostringstream text;
@@ -132,8 +137,12 @@ void add_sim_fgd(CLI::App& sim) {
       sim, "fgd",
       "The placement experiment of FGD: pods of a trace offered one by one to the planner");
   const auto options = std::make_shared<Options>();
-  cli::add_option(*fgd, "--nodes", options->nodes, "CSV of nodes (openb)")->required();
-  cli::add_option(*fgd, "--pods", options->pods, "CSV of pods (openb)")->required();
+  cli::add_option(*fgd, "--nodes", options->nodes, "CSV of nodes (openb)")
+      ->required()
+      ->check(cli::not_empty());
+  cli::add_option(*fgd, "--pods", options->pods, "CSV of pods (openb)")
+      ->required()
+      ->check(cli::not_empty());
   std::vector<std::string> names;
   for (const auto& [name, choice] : policies) names.push_back(name);
   cli::add_option(*fgd, "--policy", options->policy, "How nodes are chosen")

@@ -34,4 +34,7 @@ CLI::Option* add_option(CLI::App& command, const std::string& names, std::uint64
 CLI::Option* add_option(CLI::App& command, const std::string& names, double& value,
                         const std::string& help);
 
+/// For ->check(): "" is not the same as leaving the option out. It says nothing in the help.
+CLI::Validator not_empty();
+
 }  // namespace muster::cli

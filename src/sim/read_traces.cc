@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "sim/openb.h"
@@ -144,19 +145,27 @@ Result<SimJob> read_gavel_job(std::string_view row, const std::string& source, s
   return job;
 }
 
+/// GPUs of a job of a Gavel trace: whole nodes above eight.
+std::int64_t gpus_of(const SimJob& job) {
+  const model::PodSet& set = job.spec.gang.sets.front();
+  return std::int64_t{set.count} * set.pod.gpu.count;
+}
+
+std::int64_t largest_of(std::span<const SimJob> jobs) {
+  std::int64_t largest = 0;
+  for (const SimJob& job : jobs) largest = std::max(largest, gpus_of(job));
+  return largest;
+}
+
 /// GPUs: the mean demand of a Gavel trace, a third more, and at least the largest job.
 Wide demand(const Workload& w) {
-  Wide largest = 8;
   Wide gpu_seconds = 0;
   std::int64_t span = 1;
   for (const SimJob& job : w.jobs) {
-    const model::PodSet& set = job.spec.gang.sets.front();
-    const Wide wants = Wide{set.count} * set.pod.gpu.count;
-    largest = std::max(largest, wants);
-    gpu_seconds += wants * (job.run_time.ms / 1000);
+    gpu_seconds += Wide{gpus_of(job)} * (job.run_time.ms / 1000);
     span = std::max(span, job.submit.ms / 1000);
   }
-  return std::max(largest, gpu_seconds / span * 4 / 3);
+  return std::max(Wide{largest_of(w.jobs)}, gpu_seconds / span * 4 / 3);
 }
 
 }  // namespace
@@ -167,9 +176,11 @@ Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits) {
   w.clusters.push_back({"openb", {}, {}, minutes(5)});
   auto nodes = read_openb_nodes(files.nodes, files.nodes_name, limits.machines);
   if (!nodes) return nodes.error();
+  if (nodes->empty()) return wrong(files.nodes_name, 1, "the list is empty");
   for (model::NodeSpec& node : *nodes) w.machines.push_back({"openb", std::move(node)});
   auto pods = read_openb_pods(files.pods, files.pods_name, limits.jobs);
   if (!pods) return pods.error();
+  if (pods->empty()) return wrong(files.pods_name, 1, "the list is empty");
   for (OpenbPod& pod : *pods) {
     const std::size_t line = pod.line;
     const Status added = add_job(w, job_of(std::move(pod)), files.pods_name, line, limits);
@@ -180,7 +191,7 @@ Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits) {
 }
 
 Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus,
-                            const ReadLimits& limits) {
+                            const ReadLimits& limits, std::size_t first_jobs) {
   Workload w;
   w.name = source;
   w.clusters.push_back({"philly", {}, {}, minutes(5)});
@@ -194,6 +205,7 @@ Result<Workload> read_gavel(const std::string& text, const std::string& source, 
     if (const Status added = add_job(w, std::move(*job), source, line, limits); !added)
       return added.error();
   }
+  if (w.jobs.empty()) return wrong(source, 1, "no jobs");
   settle(w);
   const Wide fleet = gpus > 0 ? gpus : demand(w);
   const Wide nodes = (fleet + 7) / 8;
@@ -201,6 +213,14 @@ Result<Workload> read_gavel(const std::string& text, const std::string& source, 
     return wrong(source, 1,
                  fmt::format("the fleet would have more than {} nodes; name its size with --gpus",
                              limits.machines));
+  }
+  const std::span<const SimJob> jobs(w.jobs);
+  const Wide largest =
+      largest_of(first_jobs > 0 ? jobs.first(std::min(first_jobs, jobs.size())) : jobs);
+  if (largest > nodes * 8) {  // only a fleet that was named: it would wait for ever
+    return wrong(source, 1,
+                 fmt::format("the largest job wants {} GPUs, --gpus {} is less",
+                             static_cast<std::int64_t>(largest), gpus));
   }
   for (int n = 0; n < static_cast<int>(nodes); ++n) {
     model::NodeSpec node;

@@ -1,6 +1,7 @@
 // Public traces: openb (Alibaba 2023, csv) and Philly as prepared for Gavel (tab-separated).
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/result.h"
@@ -21,7 +22,8 @@ Result<Workload> read_openb(const OpenbFiles& files, const ReadLimits& limits = 
 
 /// Whole GPUs, run time from steps and the rate of the model on a V100. The fleet has `gpus` GPUs
 /// in nodes of eight; 0: the mean demand of the trace, a third more, and at least the largest job.
+/// Only the first `first_jobs` must find room in a fleet that is named; 0: all.
 Result<Workload> read_gavel(const std::string& text, const std::string& source, int gpus,
-                            const ReadLimits& limits = {});
+                            const ReadLimits& limits = {}, std::size_t first_jobs = 0);
 
 }  // namespace muster::sim

@@ -29,7 +29,7 @@ Result<Workload> read_workload(const std::string& path, const ReadOptions& optio
   auto text = slurp(path);
   if (!text) return text.error();
   if (kind == ".yaml" || kind == ".yml") return read_kueue(*text, path);
-  if (kind == ".trace") return read_gavel(*text, path, options.gpus);
+  if (kind == ".trace") return read_gavel(*text, path, options.gpus, {}, options.first_jobs);
   if (kind != ".csv") {
     return invalid(
         fmt::format("{}: unknown kind of file; expected .yaml (Kueue generator), .csv (openb pod "

@@ -194,11 +194,33 @@ TEST(ReadOpenb, NumbersThatNoFleetHasAreRefused) {
   EXPECT_THAT(machines(",1,1,1,T4\n"), HasSubstr("n.csv:2: sn: a node needs a name"));
 }
 
+TEST(ReadOpenb, AListOfNothingIsRefused) {
+  const std::string header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+  EXPECT_EQ(read_openb({header, "p.csv", nodes, "n.csv"}).error().message,
+            "p.csv:1: the list is empty");
+  EXPECT_EQ(
+      read_openb({header + "p,1,2,0,0\n", "p.csv", "sn,cpu_milli,memory_mib,gpu,model\n", "n.csv"})
+          .error()
+          .message,
+      "n.csv:1: the list is empty");
+}
+
 TEST(ReadGavel, AFleetForAnyDemandIsNotMade) {
   const std::string row = "LM (batch size 5)\tcmd\t-n\t0\t1099511627776\t0\t4096\n";
   EXPECT_THAT(read_gavel(row, "t", 0).error().message, HasSubstr("t:1: the fleet would have more"));
   EXPECT_TRUE(read_gavel(row, "t", 4096));
   EXPECT_FALSE(read_gavel(row, "t", 2'000'000'000));
+}
+
+TEST(ReadGavel, AFleetThatIsTooSmallForTheLargestJobThatRunsIsNotMade) {
+  const std::string rows =
+      "LM (batch size 5)\tcmd\t-n\t0\t109\t0.0\t10\n"  // two nodes
+      "LM (batch size 5)\tcmd\t-n\t0\t109\t1.0\t32\n";
+  EXPECT_EQ(read_gavel(rows, "t", 24).error().message,
+            "t:1: the largest job wants 32 GPUs, --gpus 24 is less");
+  EXPECT_TRUE(read_gavel(rows, "t", 32));
+  EXPECT_TRUE(read_gavel(rows, "t", 10, {}, 1)) << "the second one does not run";
+  EXPECT_FALSE(read_gavel(rows, "t", 8, {}, 1));
 }
 
 TEST(ReadGavel, StepsBecomeRunTimeAndGpusBecomeGangs) {
@@ -216,6 +238,8 @@ TEST(ReadGavel, StepsBecomeRunTimeAndGpusBecomeGangs) {
 }
 
 TEST(ReadGavel, ErrorsNameFileAndLine) {
+  EXPECT_EQ(read_gavel("", "t", 0).error().message, "t:1: no jobs");
+  EXPECT_EQ(read_gavel("\r\n\n", "t", 8).error().message, "t:1: no jobs");
   EXPECT_THAT(read_gavel("a\tb\n", "t", 0).error().message, HasSubstr("t:1: 2 fields"));
   EXPECT_THAT(read_gavel("Vision\tc\t-n\t1\t5\t0.0\t1\n", "t", 0).error().message,
               HasSubstr("t:1: unknown job type: Vision"));

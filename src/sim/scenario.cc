@@ -344,7 +344,12 @@ Result<std::string> Scenario::add_set(Args& args) {
   model::PodSet set = read_set(args);
   set.name = name;
   if (const Status ok = args.finish(); !ok) return ok.error();
-  if (!pending_->has_sets) pending_->spec.gang.sets.clear();
+  if (!pending_->has_sets) {
+    Args nothing("");
+    if (pending_->spec.gang.sets != std::vector<model::PodSet>{read_set(nothing)})
+      return invalid("set: the submit above asks for pods itself: write them in a set, too");
+    pending_->spec.gang.sets.clear();
+  }
   pending_->has_sets = true;
   pending_->spec.gang.sets.push_back(std::move(set));
   return std::string();

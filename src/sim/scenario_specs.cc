@@ -32,10 +32,12 @@ model::Requirement requirement(Args& args, const std::string& key, std::string_v
   return r;
 }
 
-model::Toleration toleration(const std::string& key, std::string_view text) {
+model::Toleration toleration(Args& args, const std::string& key, std::string_view text) {
   model::Toleration t;
   t.key = key == "*" ? "" : key;
   const auto parts = split(text, ':');
+  if (parts.size() > 2)
+    args.fail("tolerate: write tolerate:KEY=VALUE or tolerate:KEY=VALUE:EFFECT");
   t.exists = parts[0] == "*";
   if (!t.exists) t.value = parts[0];
   if (parts.size() > 1) t.effect = parts[1];
@@ -81,8 +83,9 @@ void read_relations(Args& args, model::PodShape& pod) {
   }
   for (const auto& [key, value] : args.named("spread")) {
     const auto parts = split(value, ':');
-    if (parts.size() < 3) {
-      args.fail("spread: write spread:KEY=SKEW:LABEL:VALUE");
+    const bool is_soft = parts.size() == 4 && parts[3] == "soft";
+    if (parts.size() != 3 && !is_soft) {
+      args.fail("spread: write spread:KEY=SKEW:LABEL:VALUE, and :soft behind it if it is a wish");
       continue;
     }
     model::Spread spread;
@@ -93,7 +96,7 @@ void read_relations(Args& args, model::PodShape& pod) {
       spread.max_skew = static_cast<int>(*skew);
     spread.topology_key = key;
     spread.selector = selector(parts[1], parts[2]);
-    spread.required = parts.size() < 4 || parts[3] != "soft";
+    spread.required = !is_soft;
     pod.spread.push_back(spread);
   }
   pod.host_ports = read_ports(args);
@@ -106,11 +109,13 @@ void read_gpu(Args& args, model::GpuAsk& gpu) {
     args.fail("gpu: a share is of one device: write 0.5, or whole devices");
   gpu.each.v = milli > 0 && milli < 1000 ? milli : 1000;
   const std::int64_t memory = args.quantity("gpumem", 0, Scale::Whole);
+  const std::int64_t shares = args.number("shares", 0, 0, 1000);
+  if ((memory > 0 && shares > 0) || ((memory > 0 || shares > 0) && milli != 0 && milli != 1000))
+    args.fail("gpu: gpumem and shares are of one device: write one of gpu, gpumem and shares");
   if (memory > 0) {
     gpu.count = 1;
     gpu.memory_each.v = memory;
   }
-  const std::int64_t shares = args.number("shares", 0, 0, 1000);
   if (shares > 0) {
     gpu.count = 1;
     gpu.each.v = 1000 / shares;
@@ -153,7 +158,7 @@ void read_pod(Args& args, model::PodShape& pod) {
     pod.preferred_affinity.push_back(std::move(preferred));
   }
   for (const auto& [key, value] : args.named("tolerate"))
-    pod.tolerations.push_back(toleration(key, value));
+    pod.tolerations.push_back(toleration(args, key, value));
   for (const auto& [key, value] : args.named("label")) pod.labels[key] = value;
   read_relations(args, pod);
   pod.volume_zones = args.list("zones");
@@ -229,6 +234,7 @@ model::NodeSpec read_node(Args& args) {
   for (const auto& [key, value] : args.named("label")) node.labels[key] = value;
   for (const auto& [key, value] : args.named("taint")) {
     const auto parts = split(value, ':');
+    if (parts.size() > 2) args.fail("taint: write taint:KEY=VALUE or taint:KEY=VALUE:EFFECT");
     const auto effect = model::parse_effect(parts.size() > 1 ? parts[1] : "NoSchedule", "taint");
     if (!effect)
       args.fail(effect.error().message);
@@ -311,7 +317,7 @@ model::PoolSpec read_pool(Args& args) {
   pool.cluster = args.text("cluster").value_or("");
   for (const auto& [key, value] : args.named("select")) pool.node_selector[key] = value;
   for (const auto& [key, value] : args.named("tolerate"))
-    pool.tolerations.push_back(toleration(key, value));
+    pool.tolerations.push_back(toleration(args, key, value));
   return pool;
 }
 

@@ -378,6 +378,7 @@ void SimulatedCluster::flush() {
   flushing_ = false;
   while (!unsent_.empty()) {
     if (!s_.inbox.put({s_.timeline.now(), unsent_.front()})) {
+      if (s_.faults != nullptr && s_.faults->mix().tiny_inbox > 0) s_.faults->count("tiny inbox");
       flushing_ = true;
       s_.timeline.after(push_again, [this] { flush(); });
       return;

@@ -6,12 +6,14 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "control/loop.h"
 #include "control/snapshots.h"
 #include "model/state.h"
 #include "ports/memory_inbox.h"
 #include "ports/memory_store.h"
+#include "sched/plan.h"
 #include "sim/checks.h"
 #include "sim/faults.h"
 #include "sim/simulated_cluster.h"
@@ -447,15 +449,23 @@ class Simulation {
     const sched::World& world = loop_->world();
     std::string waiting;
     int shown = 0;
-    for (std::size_t i = 0; i < world.job_count() && shown < 5; ++i) {
-      const sched::Job& job = world.job(sched::JobSlot{static_cast<std::uint32_t>(i)});
+    std::size_t too_large = 0;
+    for (std::size_t i = 0; i < world.job_count(); ++i) {
+      const auto slot = sched::JobSlot{static_cast<std::uint32_t>(i)};
+      const sched::Job& job = world.job(slot);
       if (model::is_final(job.state)) continue;
-      waiting += fmt::format(" {}({})", job.id, model::to_text(job.state));
-      ++shown;
+      if (job.state == model::JobState::Waiting &&
+          std::holds_alternative<sched::Infeasible>(
+              sched::verdict(world, loop_->agenda(), slot, clock_.now())))
+        ++too_large;
+      if (++shown <= 5) waiting += fmt::format(" {}({})", job.id, model::to_text(job.state));
     }
-    check(fmt::format("liveness: {} of {} jobs ended{}:{}", ended_jobs(), workload_.jobs.size(),
-                      nothing_left ? " and nothing is left to happen" : " within the limit",
-                      waiting));
+    std::string ended = fmt::format("{} of {} jobs ended", ended_jobs(), workload_.jobs.size());
+    ended += nothing_left ? " and nothing is left to happen" : " within the limit";
+    if (too_large > 0)
+      ended += fmt::format(", {} of the rest fit{} no cluster even if it were empty", too_large,
+                           too_large == 1 ? "s" : "");
+    check(fmt::format("liveness: {}:{}", ended, waiting));
   }
 
   Outcome finish() {

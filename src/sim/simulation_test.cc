@@ -64,11 +64,16 @@ TEST(Simulation, RandomWorkloadsHoldAfterEveryStepWithoutFaultsToo) {
     EXPECT_EQ(simulate(random_workload({seed, 40, minutes(40)}), every_step).violation, "") << seed;
 }
 
-TEST(Simulation, AJobNothingCanHoldIsALivenessFailure) {
+TEST(Simulation, AJobNothingCanHoldIsALivenessFailureThatSaysWhy) {
   Workload w = demo_workload({1, 3, hours(1)});
   w.incidents.clear();
+  for (model::QueueSpec& queue : w.queues) queue.limits.clear();  // room alone is what it lacks
   w.jobs.front().spec.gang.sets.front().count = 1000;
-  EXPECT_THAT(simulate(w, every_step).violation, testing::HasSubstr("liveness"));
+  EXPECT_THAT(simulate(w, every_step).violation,
+              testing::AllOf(testing::HasSubstr("liveness: 2 of 3 jobs ended"),
+                             testing::HasSubstr("1 of the rest fits no cluster even if it were "
+                                                "empty: " +
+                                                w.jobs.front().spec.id)));
 }
 
 TEST(Summary, CountsFromTheClustersRecord) {

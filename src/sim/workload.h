@@ -2,6 +2,7 @@
 // or read from a file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -81,8 +82,9 @@ Workload random_workload(const GenerateOptions& options);
 Workload kueue_workload();
 
 struct ReadOptions {
-  std::string nodes_file;  // of an openb pod list; empty: the node list that stands beside it
-  int gpus = 0;            // of the fleet made for a .trace file; 0: chosen from its demand
+  std::string nodes_file;      // of an openb pod list; empty: the node list that stands beside it
+  int gpus = 0;                // of the fleet made for a .trace file; 0: chosen from its demand
+  std::size_t first_jobs = 0;  // so many of the file will run; 0: all
 };
 
 /// How much a file may ask for: a few bytes of it can mean any number of jobs.

@@ -17,7 +17,7 @@ node_classes lines""".split()
 MACHINE = ("machine_scan_ns_per_node", "machine_copy_gb_per_s", "machine_lookups_per_s")
 ROW = {"measure", "value", "unit", "limit", "ratio", "reach", "ok"}
 GROWTH = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --growth-events 10".split()
-SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40 --growth-events 10".split()
+SIZE = "--nodes 160 --jobs 2000 --queues 27 --clusters 2 --events 40".split()
 
 
 def bad_rows(path, wanted):
@@ -32,8 +32,8 @@ def bad_rows(path, wanted):
 
 def main():
     command = [sys.argv[1], "bench", "plan", *SIZE]
-    found = json.loads(subprocess.run([*command, "-o", "json"], check=True, text=True,
-                                      stdout=subprocess.PIPE).stdout)
+    found = json.loads(subprocess.run([*command, "--growth-events", "10", "-o", "json"], check=True,
+                                      text=True, stdout=subprocess.PIPE).stdout)
     bad = [f"no key {key}" for key in (*KEYS, *MACHINE)
            if not isinstance(found.get(key), (int, float))]
     if found.get("jobs_without_verdict") != 0:
@@ -43,6 +43,8 @@ def main():
     for key in ("no_wrong", "no_room_wrong"):
         if found.get(key):
             bad.append(f"saying no: {found[key]}")
+    if found.get("no_started") != 0:
+        bad.append(f"{found.get('no_started')} gangs that fit nowhere started")
     if found.get("no_room_started", 30) == 30:
         bad.append("every gang that should have no room started")
     if not found.get("gangs_placed") or not found.get("event_placements"):

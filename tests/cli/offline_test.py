@@ -145,6 +145,21 @@ class Convert(unittest.TestCase):
                                       "missing; there is nothing to create\n")
 
 
+class Scenarios(unittest.TestCase):
+    """muster scenario"""
+
+    def test_a_scenario_that_fails_anyway_notices_no_rule(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".scn") as file:
+            file.write("cluster a\nplam\n")
+            file.flush()
+            done = subprocess.run([BINARY, "scenario", "mutate", file.name], text=True,
+                                  capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(f"{file.name}:2: unknown verb", done.stdout)
+        self.assertIn("fails with every rule on", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "0 passed, 1 failed, 0 skipped")
+
+
 class Simulate(unittest.TestCase):
     """muster sim"""
 
@@ -163,6 +178,33 @@ class Simulate(unittest.TestCase):
             done = self.sim("run", *words, code=2)
             self.assertRegex(done.stderr, f"^muster sim run: {option} is for .*: drop it\n$")
             self.assertEqual(done.stdout, "")
+
+    def test_what_is_no_number_of_its_kind_is_refused(self):
+        for wrong in ("--seed=99999999999999999999", "--seed=-1", "--seed=ten", "--jobs=1e3",
+                      "--jobs=99999999999999999999"):
+            option, value = wrong.split("=")
+            done = self.sim("run", wrong, code=2)
+            self.assertIn(f"{option}: {value} is not a whole number, or too large", done.stderr)
+        self.assertIn("--jobs: 99999999999 is outside 1 to",
+                      self.sim("run", "--jobs=99999999999", code=2).stderr)
+        self.assertEqual(self.sim("run", "--hours", "nan", code=2).stderr,
+                         "muster sim run: --hours: not a number\n")
+        self.assertIn("demo: 10 jobs", self.sim("run", "--jobs", "010").stdout)
+
+    def test_empty_names_are_refused(self):
+        for words, name in ((("run", ""), "FILE"), (("run", "--generate", ""), "--generate"),
+                            (("run", "some.csv", "--nodes", ""), "--nodes"),
+                            (("run", "--report", ""), "--report"),
+                            (("fgd", "--nodes", "n.csv", "--pods", ""), "--pods")):
+            self.assertIn(f"{name}: is empty", self.sim(*words, code=2).stderr)
+        done = self.sim("fgd", "--nodes", "/", "--pods", "/", code=2)
+        self.assertIn("/: is a folder; name a file in it", done.stderr)
+
+    def test_growth_that_is_left_out_has_no_events(self):
+        done = subprocess.run([BINARY, "bench", "plan", "--no-growth", "--growth-events", "10"],
+                              text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--growth-events excludes --no-growth", done.stderr)
 
     def test_a_report_that_cannot_be_written_is_said_before_the_run(self):
         with tempfile.TemporaryDirectory() as folder:

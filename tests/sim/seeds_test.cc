@@ -6,7 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
 
+#include "base/text.h"
 #include "sim/simulation.h"
 #include "sim/workload.h"
 
@@ -45,6 +50,26 @@ TEST(Determinism, ASeedTwiceIsTheSameHistory) {
     EXPECT_EQ(first.journal, again.journal) << seed;
     EXPECT_EQ(first.end, again.end) << seed;
   }
+}
+
+/// A kind that no seed meets any more would leave all of them green.
+TEST(Swarm, EveryKindOfFaultHappens) {
+  const std::set<std::string> kinds = {
+      "watch dropped", "watch doubled",   "watch late", "watch stale", "apply slow",
+      "apply refused", "reply lost",      "store busy", "crash",       "tiny inbox",
+      "node flap",     "bound elsewhere", "partition",  "clock step"};
+  std::set<std::string> drawn;
+  std::map<std::string, int> counts;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulateOptions options;
+    options.seed = seed;
+    options.faults = true;
+    const Outcome outcome = simulate(random_workload({seed, 25, minutes(30)}), options);
+    for (const std::string_view kind : split(outcome.faults, ',')) drawn.emplace(trim(kind));
+    for (const auto& [kind, count] : outcome.fault_counts) counts[kind] += count;
+  }
+  EXPECT_EQ(drawn, kinds) << "a new kind belongs into this list";
+  for (const std::string& kind : kinds) EXPECT_GT(counts[kind], 0) << kind;
 }
 
 }  // namespace
