@@ -85,15 +85,16 @@ Free free_of(const World& world, const Node& node) {
   }
   take_loose(loose_shares(node), free.devices, gpus);
   if (!world.fleet.rules().has(Rule::ForeignPods)) return free;
+  std::int64_t left = gpus - node.gpus_told;  // those that are not planned with hold theirs first
   for (const auto& [uid, pod] : node.foreign) {
     take(free, pod.requests);
-    int left = pod.gpus;
-    for (int d = gpus - 1; d >= 0 && left > 0; --d) {
-      auto& device = free.devices[static_cast<std::size_t>(d)];
-      if (device != 1000) continue;
-      device = 0;
-      --left;
-    }
+    left += pod.gpus;
+  }
+  for (int d = gpus - 1; d >= 0 && left > 0; --d) {
+    auto& device = free.devices[static_cast<std::size_t>(d)];
+    if (device != 1000) continue;
+    device = 0;
+    --left;
   }
   return free;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -120,10 +121,13 @@ Time expected_end(const World& world, const Stay& stay, const Policy& policy, Ti
 
 Estimate with_band(const World& world, Time expected, Time now) {
   if (expected.is_never()) return {expected, expected, expected};
-  const std::int64_t wait = (expected - now).ms;
+  const Backlog::Wide wait = (expected - now).ms;
+  const Backlog::Wide most = (Time::never() - now).ms - 1;  // beyond it is never
+  const auto edge = [&](Backlog::Wide ms) {
+    return now + Duration{static_cast<std::int64_t>(std::min(ms, most))};
+  };
   const auto [low, high] = band(world.estimate_score);
-  return {now + Duration{wait * low / 8}, expected,
-          now + Duration{wait * high / 8 + seconds(5).ms}};
+  return {edge(wait * low / 8), expected, edge(wait * high / 8 + seconds(5).ms)};
 }
 
 Estimate estimate(const World& world, JobSlot slot, const Policy& policy, Time now) {
@@ -174,8 +178,10 @@ void score_estimate(EstimateScore& score, const Job& job, Time now) {
     ++score.late;
   else
     ++score.inside_band;
-  const std::int64_t error = (now - job.first_expected).ms;
-  score.error_sum_ms += error < 0 ? -error : error;
+  const Backlog::Wide error = (now - job.first_expected).ms;
+  const Backlog::Wide sum = score.error_sum_ms + (error < 0 ? -error : error);
+  constexpr Backlog::Wide most = std::numeric_limits<std::int64_t>::max();
+  score.error_sum_ms = static_cast<std::int64_t>(std::min(sum, most));
   ++score.ratio[ratio_step((now - job.submitted).ms, (job.first_expected - job.submitted).ms)];
 }
 

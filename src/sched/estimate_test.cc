@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "sched/testing/site.h"
 
 namespace muster::sched {
@@ -128,6 +130,43 @@ TEST(Estimate, TheBandAlwaysHoldsTheExpectedStart) {
     EXPECT_LE(e.expected, e.high);
     EXPECT_GE(e.low, desk.now);
   }
+}
+
+TEST(Estimate, TheBandOfTheLongestWaitIsATimeAllTheSame) {
+  constexpr std::int64_t longest_run = 1'152'921'504'606'846'000;
+  constexpr std::int64_t last = Time::never().ms - 1;
+  struct Row {
+    bool all_late;  // past waits were 128 times as long as expected, or more
+    std::int64_t now, expected, low, high;
+  };
+  const Row rows[] = {
+      {false, 1000, 9000, 5000, 22'000},
+      {false, 0, longest_run, longest_run / 2, last},
+      {false, 0, longest_run - 5000, longest_run / 2 - 2500, 2 * longest_run - 5000},
+      {false, 1000, last, 1000 + (last - 1000) / 2, last},
+      {true, 1000, 9000, 9000, 2'054'000},
+      {true, 0, longest_run, longest_run, last},
+      {true, 1000, last, last, last},
+      {true, 1000, last + 1, last + 1, last + 1},
+  };
+  for (const Row& row : rows) {
+    World world;
+    if (row.all_late) world.estimate_score.scored = world.estimate_score.ratio[15] = 20;
+    const Estimate e = with_band(world, Time{row.expected}, Time{row.now});
+    EXPECT_EQ(e.low, Time{row.low}) << row.expected << " late " << row.all_late;
+    EXPECT_EQ(e.expected, Time{row.expected});
+    EXPECT_EQ(e.high, Time{row.high}) << row.expected << " late " << row.all_late;
+  }
+}
+
+TEST(Estimate, TheSumOfErrorsEndsAtTheLargestNumber) {
+  EstimateScore score;
+  Job job;
+  job.submitted = Time{0};
+  job.first_low = job.first_expected = job.first_high = Time{Time::never().ms - 1};
+  for (int i = 0; i < 5; ++i) score_estimate(score, job, Time{0});
+  EXPECT_EQ(score.scored, 5u);
+  EXPECT_EQ(score.error_sum_ms, std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(Estimate, ScoresCountOnlyFirstStarts) {

@@ -124,11 +124,13 @@ bool Fleet::usable(const Node& node) const {
 void Fleet::see_node(ClusterId cluster, const model::NodeSpec& spec, Shapes& shapes) {
   const NodeId id = node_for(cluster, spec.name);
   Node& node = nodes_[id.index()];
-  if (node.seen && node.spec == spec) return;
+  model::NodeSpec planned = spec;
+  planned.gpu_count = std::min(planned.gpu_count, gpus_per_node_max);
+  if (node.seen && node.gpus_told == spec.gpu_count && node.spec == planned) return;
   leave_class(id);
   set_profile(node, ProfileId::none());
-  node.spec = spec;
-  node.spec.gpu_count = std::min(node.spec.gpu_count, gpus_per_node_max);
+  node.spec = std::move(planned);
+  node.gpus_told = spec.gpu_count;
   node.seen = true;
   for (const auto& [key, value] : spec.labels) keys_on_nodes_.insert(key);
   for (const auto& [name, amount] : spec.allocatable.extended) shapes.extended_index(name);
@@ -282,6 +284,7 @@ void Fleet::refresh(NodeId id, const Shapes& shapes) {
   node.has_loose = !loose.empty();
   take_loose(std::move(loose), node.devices, gpus);
   if (rules_.has(Rule::ForeignPods)) {
+    std::int64_t left = 0;
     for (const auto& [uid, pod] : node.foreign) {
       node.cpu -= pod.requests.cpu.v;
       node.memory -= pod.requests.memory.v;
@@ -291,14 +294,15 @@ void Fleet::refresh(NodeId id, const Shapes& shapes) {
         const auto it = std::find(names.begin(), names.end(), name);
         add_extended(node.extended, static_cast<std::size_t>(it - names.begin()), -amount);
       }
-      // Which devices a foreign pod holds is not known: it is booked on idle ones, from the last.
-      int left = pod.gpus;
-      for (int d = gpus - 1; d >= 0 && left > 0; --d) {
-        if (node.devices[static_cast<std::size_t>(d)] == 1000) {
-          node.devices[static_cast<std::size_t>(d)] = 0;
-          --left;
-        }
-      }
+      left += pod.gpus;
+    }
+    // Which devices foreign pods hold is not known: they are booked on those that are not planned
+    // with, then on idle ones, from the last.
+    left -= node.gpus_told - gpus;
+    for (int d = gpus - 1; d >= 0 && left > 0; --d) {
+      if (node.devices[static_cast<std::size_t>(d)] != 1000) continue;
+      node.devices[static_cast<std::size_t>(d)] = 0;
+      --left;
     }
   }
   trim_zeros(node.extended);

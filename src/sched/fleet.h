@@ -49,6 +49,7 @@ struct Node {
   std::int64_t cpu = 0;  // free; negative when overcommitted by others
   std::int64_t memory = 0;
   std::int32_t pod_slots = 0;
+  int gpus_told = 0;  // all it has; the spec has those that are planned with
   DeviceFree devices{};
   bool has_loose = false;              // pods with devices that it does not have: they take others
   std::vector<std::int64_t> extended;  // free, by extended index; missing: 0

@@ -173,6 +173,36 @@ TEST(Fleet, ForeignPodsMayOvercommit) {
   EXPECT_EQ(check(yard.world), "");
 }
 
+TEST(Fleet, ForeignPodsHoldTheGpusThatAreNotPlannedWithFirst) {
+  struct Row {
+    int told, foreign;
+    std::int64_t idle;
+  };
+  const Row rows[] = {{32, 0, 16}, {32, 16, 16}, {32, 17, 15}, {32, 32, 0},
+                      {32, 40, 0}, {20, 16, 4},  {16, 16, 0},  {8, 3, 5}};
+  for (const Row& row : rows) {
+    Yard yard;
+    for (int i = 0; i < row.foreign; ++i)
+      yard.apply(model::ForeignPodSeen{"a", foreign_pod("f" + std::to_string(i), "n1", 1)});
+    yard.node("a", node_spec("n1", row.told));
+    EXPECT_EQ(yard.fleet().totals().idle_gpu_milli, row.idle * 1000)
+        << row.foreign << " of " << row.told;
+    EXPECT_EQ(check(yard.world), "");
+  }
+}
+
+TEST(Fleet, TheSameNodeToldAgainIsNoGain) {
+  for (const int gpus : {8, 16, 32}) {
+    Yard yard;
+    yard.node("a", node_spec("n1", gpus));
+    yard.fleet().gained().clear();
+    yard.node("a", node_spec("n1", gpus));
+    EXPECT_TRUE(yard.fleet().gained().empty()) << gpus;
+    yard.node("a", node_spec("n1", gpus + 1));
+    EXPECT_FALSE(yard.fleet().gained().empty()) << gpus;
+  }
+}
+
 TEST(Fleet, AForeignPodMovesWithItsUid) {
   Yard yard;
   yard.node("a", node_spec("n1", 2));

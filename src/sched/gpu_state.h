@@ -12,7 +12,7 @@
 
 namespace muster::sched {
 
-constexpr int gpus_per_node_max = 16;
+constexpr int gpus_per_node_max = 16;  // those beyond are not planned with
 using DeviceFree = std::array<std::uint16_t, gpus_per_node_max>;
 
 /// A pod's share of devices that are not known: so many, and so much of each.

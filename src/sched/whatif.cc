@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "sched/estimate.h"
@@ -82,10 +83,17 @@ class Inquiry {
     return is_fifo(world_, policy_, try_.job().queue) && !lines.empty() &&
            lines.begin()->line != try_.job().line;
   }
+  /// To come before another of its queue: of equal priority the one submitted first does.
+  int priority_to_pass(const Job& other) const {
+    const Job& mine = try_.job();
+    const bool is_first = std::tie(mine.seq, mine.id) < std::tie(other.seq, other.id);
+    return is_first ? other.priority : other.priority + 1;
+  }
   std::optional<HigherPriority> pass_the_first() const {
-    const int first = world_.lines_of(try_.job().queue).begin()->priority;
-    if (first >= model::priority_max) return std::nullopt;
-    return HigherPriority{first + 1, 0};
+    const LineId line = world_.lines_of(try_.job().queue).begin()->line;
+    const int needed = priority_to_pass(world_.job(world_.first_of(line)));
+    if (needed > model::priority_max) return std::nullopt;
+    return HigherPriority{needed, 0};
   }
 
   std::optional<FewerPods> fewer_pods() {
@@ -145,8 +153,8 @@ class Inquiry {
     return found;
   }
 
-  /// One step above each class of those who run or hold a reservation: only there can something
-  /// change.
+  /// One step above each class of those who run or hold a reservation, and where it comes before
+  /// those of its queue who hold one: only there can something change.
   std::vector<int> worthwhile_priorities() const {
     std::set<int> steps;
     const Rules& rules = policy_.rules;
@@ -162,7 +170,10 @@ class Inquiry {
       }
     }
     for (const Reservation& r : world_.reservations()) {
-      if (!r.job.is_none()) steps.insert(priority_class(world_, world_.job(r.job), policy_) + 1);
+      if (r.job.is_none()) continue;
+      const Job& holder = world_.job(r.job);
+      steps.insert(priority_class(world_, holder, policy_) + 1);
+      if (holder.queue == try_.job().queue) steps.insert(priority_to_pass(holder));
     }
     const QueueNode& queue = world_.quota[try_.job().queue];
     const int most = rules.has(Rule::PriorityCap)

@@ -441,6 +441,28 @@ TEST_F(WhatIf, InAFifoQueueItHelpsOnlyToPassTheFirst) {
   EXPECT_TRUE(site.runs("small"));
 }
 
+TEST_F(WhatIf, ToPassALaterJobItsPriorityIsEnough) {
+  model::QueueSpec fifo = queue("q");
+  fifo.strategy = model::Strategy::Fifo;
+  site.tell(model::QueueSet{fifo});
+  model::JobSpec other = gang("other", 2, 8);
+  other.gang.preemptible = false;
+  site.run(other);
+  for (const int priority : {60, model::priority_max}) {
+    Site copy(site);
+    model::JobSpec first = gang("first", 3, 8);
+    first.priority = priority;
+    copy.submit(gang("small", 1, 8));
+    copy.wait(first);
+    const auto found = copy.change<HigherPriority>("small");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->priority, priority);
+    copy.tell(model::PriorityChanged{"small", priority});
+    copy.settle();
+    EXPECT_TRUE(copy.runs("small"));
+  }
+}
+
 TEST_F(WhatIf, NothingIsSaidOfAJobThatWaitsForSomethingElse) {
   model::JobSpec held = gang("held", 8, 8);
   held.held = true;
