@@ -78,9 +78,10 @@ struct StatusStory {
   void made(int running = 0) {
     facts.row->state = JobState::Running;
     facts.row->started = now;
-    facts.sight.attempt = {facts.row->id, facts.row->attempt};
-    facts.sight.is_made = true;
-    facts.sight.pods = {2 - running, running, 0, 0};
+    ports::AttemptSight& sight = facts.sight.edit();
+    sight.attempt = {facts.row->id, facts.row->attempt};
+    sight.is_made = true;
+    sight.pods = {2 - running, running, 0, 0};
   }
 };
 
