@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace muster {
@@ -13,6 +14,10 @@ class Boxed {
   Boxed() = default;
   Boxed(T value)  // NOLINT(google-explicit-constructor): it stands for the value
       : value_(std::make_unique<T>(std::move(value))) {}
+  template <typename From>
+    requires(std::is_convertible_v<From, T> && !std::is_same_v<std::remove_cvref_t<From>, Boxed>)
+  Boxed(From&& value)  // NOLINT(google-explicit-constructor): as T is made of it
+      : value_(std::make_unique<T>(std::forward<From>(value))) {}
   Boxed(const Boxed& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
   Boxed(Boxed&&) noexcept = default;
   Boxed& operator=(const Boxed& other) { return *this = Boxed(other); }

@@ -54,7 +54,7 @@ EndWhy why_of(FailWhy why) {
 
 class Follower {
  public:
-  Follower(JobRow& row, Time at) : row_(row), at_(at) {}
+  Follower(JobCourse& row, Time at) : row_(row), at_(at) {}
 
   // ---- what people ask
   bool operator()(const JobCancelled&) {
@@ -200,7 +200,7 @@ class Follower {
     return move(JobState::Stopping, JobState::Held);
   }
 
-  JobRow& row_;
+  JobCourse& row_;
   Time at_;
 };
 
@@ -258,8 +258,8 @@ const std::string* job_of(const EventBody& body) {
       body);
 }
 
-bool follow(JobRow& row, const Event& event) {
-  return std::visit(Follower(row, event.at), event.body);
+bool follow(JobCourse& course, const Event& event) {
+  return std::visit(Follower(course, event.at), event.body);
 }
 
 }  // namespace muster::model

@@ -39,11 +39,8 @@ enum class EndWhy {
 std::string_view to_text(EndWhy why);
 std::optional<EndWhy> parse_end_why(std::string_view text);
 
-struct JobRow {
-  std::uint64_t submit = 0;  // the journal's sequence of its submit: newer jobs have greater ones
-  std::string id;
-  std::string name;
-  std::string user;
+/// What becomes of a job.
+struct JobCourse {
   std::string queue;
   int priority = 0;
   JobState state = JobState::Waiting;
@@ -59,13 +56,21 @@ struct JobRow {
   std::optional<int> exit_code = {};  // of the newest attempt that ended by itself
   Ailment ailment = Ailment::None;    // what went wrong, as far as its cluster tells
   std::string reason = {};            // for people: how the newest attempt went wrong
-  std::string payload;                // hash of what to run
   Duration run_limit{0};              // 0: none
   std::uint32_t pods = 0;             // of the whole gang
   /// Of the whole gang. A share by memory counts as a device until it is placed, and then as the
   /// part of one that it has, or had in the newest attempt.
   MilliGpu gpus;
-  Labels labels = {};  // for people and filters
+  friend bool operator==(const JobCourse&, const JobCourse&) = default;
+};
+
+struct JobRow : JobCourse {
+  std::uint64_t submit = 0;  // the journal's sequence of its submit: newer jobs have greater ones
+  std::string id;
+  std::string name;
+  std::string user;
+  std::string payload;  // hash of what to run
+  Labels labels = {};   // for people and filters
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -74,8 +79,8 @@ JobRow row_of(const JobSubmitted& event, Time at, std::uint64_t sequence);
 /// The job that an event is about; none for events about something else.
 const std::string* job_of(const EventBody& body);
 
-/// What an event about this job makes of the row. False if the event does not apply any more, or
-/// changes nothing that the row shows; the row is then as before.
-bool follow(JobRow& row, const Event& event);
+/// What an event about this job makes of its course. False if the event does not apply any more, or
+/// changes nothing that the row shows; the course is then as before.
+bool follow(JobCourse& course, const Event& event);
 
 }  // namespace muster::model

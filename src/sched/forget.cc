@@ -132,7 +132,7 @@ void World::join_history(Job& job) {
   if (known == history_ids_.end()) {
     job.history = HistoryId{static_cast<std::uint32_t>(histories_.size())};
     if (free_histories_.empty()) {
-      histories_.emplace_back();
+      histories_.push_back({});
       learned_ms_.push_back(-1);
     } else {
       job.history = free_histories_.back();

@@ -279,7 +279,7 @@ class World {
   std::vector<std::uint32_t> text_uses_;  // by histories; a text without any may be dropped
   std::vector<TextId> free_texts_;
   std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
-  std::vector<History> histories_;
+  Chunked<History> histories_;
   std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
   std::unordered_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by user and name
   std::vector<HistoryId> free_histories_;

@@ -64,18 +64,18 @@ kube::ApiRequest create_wrapped_job(const std::string& name) {
 }
 
 kube::ApiRequest patch_dispatched(const std::string& name) {
+  static const std::string job = "aw-01234567-01234567-0123-0123-0123-0123456789ab";
   api::WrapperFacts facts;
+  facts.job = &job;
   facts.ask.names_its_end = true;
   facts.ask.totals.milli_cpu = 2 * milli_cpu;
-  model::JobRow& row = facts.row.emplace();
-  row.id = "aw-01234567-01234567-0123-0123-0123-0123456789ab";
+  model::JobCourse& row = facts.row.emplace();
   row.queue = "default";
   row.state = model::JobState::Running;
   row.attempt = 1;
   row.cluster = "kube-1";
   row.started = Time{1};
-  facts.sight =
-      ports::AttemptSight{.attempt = {row.id, 1}, .cluster = row.cluster, .is_made = true};
+  facts.sight = ports::AttemptSight{.attempt = {job, 1}, .cluster = row.cluster, .is_made = true};
   const json::value patch = {{"status", api::status_v1beta1({}, facts, Time{1'800'000'000'000})}};
   return kube::patch_request(wrappers(), bench_namespace, name, kube::Patch::Merge, patch,
                              {.field_manager = "muster"}, "status");

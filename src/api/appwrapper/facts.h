@@ -67,18 +67,20 @@ struct WrapperAsk {
 };
 
 struct WrapperFacts {
+  const std::string* job = nullptr;  // its id, where it stays
   WrapperAsk ask = {};
   bool is_mcad = false;      // the profile
   bool is_labelled = false;  // it is no AppWrapper but what runs itself: see labelled_desk.h
   bool is_deleting = false;
-  std::string stuck = {};    // it is deleted and does not go: why
-  std::string ignored = {};  // it was changed, and its job is not: why
-  std::string refusal = {};  // it cannot become a job: why
-  std::optional<model::JobRow> row = {};
-  std::optional<WrapperWait> wait = {};   // of a job that waits
-  Boxed<ports::AttemptSight> sight = {};  // of row->attempt; of another one it says nothing
-  std::string failed_before = {};  // v1beta2: an earlier server said that it failed for good: why
-  bool keeps_failed = false;       // and that what it made is kept, which is not known to be gone
+  Boxed<std::string> stuck = {};             // it is deleted and does not go: why
+  Boxed<std::string> ignored = {};           // it was changed, and its job is not: why
+  Boxed<std::string> refusal = {};           // it cannot become a job: why
+  std::optional<model::JobCourse> row = {};  // once its job is in the books
+  std::optional<WrapperWait> wait = {};      // of a job that waits
+  Boxed<ports::AttemptSight> sight = {};     // of row->attempt; of another one it says nothing
+  Boxed<std::string> failed_before =
+      {};                     // v1beta2: an earlier server said that it failed for good: why
+  bool keeps_failed = false;  // and that what it made is kept, which is not known to be gone
 
   /// Something was seen of the job's newest attempt.
   bool is_seen() const { return row && row->attempt > 0 && sight->attempt.number == row->attempt; }
@@ -87,10 +89,10 @@ struct WrapperFacts {
     return keeps_failed || (is_seen() && !sight->kept_failure.empty());
   }
   /// The same, or all of it is gone by now.
-  bool has_failed_for_good() const { return is_kept_failure() || !failed_before.empty(); }
+  bool has_failed_for_good() const { return is_kept_failure() || !failed_before->empty(); }
   /// Of such a failure.
   const std::string& why_kept_failed() const {
-    return failed_before.empty() ? sight->kept_failure : failed_before;
+    return failed_before->empty() ? sight->kept_failure : *failed_before;
   }
   /// What was wrong with the newest attempt; None: nothing, or nobody tells.
   model::Ailment ailment() const {

@@ -224,9 +224,9 @@ void AppWrapperHub::do_events(Time now) {
     if (at == records_.end() && labelled_) labelled_->follow(event, now);
     if (at == records_.end()) continue;
     Record& record = at->second;
-    std::optional<model::JobRow>& row = record.facts.row;
+    std::optional<model::JobCourse>& row = record.facts.row;
     if (const auto* begun = std::get_if<model::JobSubmitted>(&event.body)) {
-      if (!row) row = slim(model::row_of(*begun, event.at, 0));
+      if (!row) row = model::row_of(*begun, event.at, 0);
     } else if (!row || !model::follow(*row, event)) {
       continue;
     }
@@ -239,7 +239,7 @@ void AppWrapperHub::do_events(Time now) {
     if (record.is_gone) continue;
     const bool waits =
         row->state == model::JobState::Waiting || row->state == model::JobState::Held;
-    if (waits && !record.facts.failed_before.empty()) ask_cancel(record.job());  // no more tries
+    if (waits && !record.facts.failed_before->empty()) ask_cancel(record.job());  // no more tries
     waits_->set(record.job(), waits ? now : Time::never());
     if (row->state == model::JobState::Succeeded) expire(record, event.at);
     touch(record);
@@ -407,7 +407,7 @@ void AppWrapperHub::quota_changed() {
 
 Moves AppWrapperHub::moves_of(const Record& record) {
   const WrapperFacts& facts = record.facts;
-  if (!facts.refusal.empty()) return Moves::No;
+  if (!facts.refusal->empty()) return Moves::No;
   if (!facts.row) return Moves::Soon;
   switch (facts.row->state) {
     case model::JobState::Waiting:
@@ -501,13 +501,6 @@ void AppWrapperHub::make_labelled_desk() {
           .on_listed = [this] { drop_early_sights(); },
           .say = parts_->say});
   labelled_->begin();
-}
-
-/// Without what no status tells: many of them wait. Swapped: what is assigned keeps its room.
-model::JobRow AppWrapperHub::slim(model::JobRow row) {
-  for (std::string* text : {&row.name, &row.user, &row.payload}) std::string().swap(*text);
-  row.labels = {};
-  return row;
 }
 
 void AppWrapperHub::forget(Records::iterator at) {

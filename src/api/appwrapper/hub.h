@@ -102,7 +102,6 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
  private:
   /// What is known of one AppWrapper.
   struct Record {
-    const std::string* id = nullptr;  // of its job: the key of this record
     WrapperKey key = {};
     std::string uid = {};
     std::int64_t generation = -1;  // of the spec that was read
@@ -115,7 +114,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     bool is_submitting = false;
     bool is_reissuing = false;  // a new edition is on its way
     WrapperFacts facts = {};
-    const std::string& job() const { return *id; }
+    const std::string& job() const { return *facts.job; }
   };
   using Records = std::unordered_map<std::string, Record>;  // by job
   /// In the order of their keys; one that is gone may have the key of another.
@@ -164,7 +163,6 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::string job_of(const WrapperChange& change, std::int64_t edition) const;
   std::int64_t edition(const WrapperChange& change) const;
   void forget(Records::iterator at);
-  static model::JobRow slim(model::JobRow row);
 
   // ---- those that come, change and go: hub_take.cc
   void take(const WrapperChange& change, Time now);

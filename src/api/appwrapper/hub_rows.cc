@@ -105,15 +105,15 @@ WrapperRow AppWrapperHub::row_of(const Record& record) const {
 
 void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   row.priority = facts.ask.priority;
-  row.reason = facts.refusal;
+  row.reason = *facts.refusal;
   row.warnings = facts.ask.warnings;
-  if (!facts.ignored.empty()) row.warnings.push_back(facts.ignored);
+  if (!facts.ignored->empty()) row.warnings.push_back(*facts.ignored);
   if (!facts.row) {
     if (facts.wait) row.reason = why_it_waits(facts);
     return;
   }
-  const model::JobRow& job = *facts.row;
-  row.job = job.id;
+  const model::JobCourse& job = *facts.row;
+  row.job = *facts.job;
   row.queue = job.queue;
   row.priority = job.priority;
   row.attempt = job.attempt;

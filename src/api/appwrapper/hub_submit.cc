@@ -149,7 +149,7 @@ void AppWrapperHub::submitted(const WrapperChange& change, const SubmitOutcome& 
         why);
   }
   if (!record.facts.row) {  // the event is on its way, or was before we knew it
-    if (auto row = parts_->store.job(record.job())) record.facts.row = slim(std::move(*row));
+    if (auto row = parts_->store.job(record.job())) record.facts.row = std::move(*row);
   }
   if (record.is_gone || record.facts.is_deleting) return cancel(record.job());
   const Time now = parts_->clock();

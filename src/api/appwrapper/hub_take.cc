@@ -139,7 +139,7 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   const std::int64_t generation = kube::integer_at(object, {"metadata", "generation"});
   const std::uint64_t notes = notes_hash(object);
   if (is_new) {
-    record.id = &at->first;
+    record.facts.job = &at->first;  // the key of this record
     record.key = change.key;
     record.uid = change.uid;
     by_key_.insert(&record);
@@ -220,7 +220,7 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   if (known) {
     if (!as_job) ask_anyway(record, object);
     const bool is_of_another_user = known->user != user_of(object);
-    record.facts.row = slim(std::move(*known));
+    record.facts.row = std::move(*known);
     if (record.facts.ask.is_unread)
       record.facts.ask.priority = followed_priority(status).value_or(record.facts.row->priority);
     if (kept) return keep_failed(record, *kept, now);
@@ -273,7 +273,7 @@ void AppWrapperHub::ask_anyway(Record& record, const json::value& object) {
 
 void AppWrapperHub::go_on(Record& record, const WrapperChange& change, const Status& is_read,
                           Time now) {
-  const model::JobRow& row = *record.facts.row;
+  const model::JobCourse& row = *record.facts.row;
   if (!model::is_active(row.state) && !model::is_final(row.state)) waits_->set(record.job(), now);
   if (row.state == model::JobState::Succeeded) expire(record, row.finished);
   // What changed while nobody watched.
@@ -354,8 +354,8 @@ void AppWrapperHub::take_again(Record& record, const WrapperChange& change) {
 /// held. Of other changes see follow_content(). One that was refused, or has no job yet, is read
 /// anew.
 void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Time now) {
-  if (!record.facts.refusal.empty()) {
-    record.facts.refusal.clear();
+  if (!record.facts.refusal->empty()) {
+    record.facts.refusal = {};
     return take_over(record, change, now);
   }
   if (unplaced_->drop(record.job())) {
@@ -386,7 +386,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
   const auto job = parts_->store.job(record.job());
   const bool is_of_another_user = job && job->user != user_of(*change.object);
   if (followed.content == content_of(*change.object, as_job->wrapped) && !is_of_another_user) {
-    record.facts.ignored.clear();
+    record.facts.ignored = {};
   } else {
     follow_content(record, change);
   }
@@ -397,14 +397,14 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
 void AppWrapperHub::ignore(Record& record, const std::string& why) {
   record.facts.ignored = fmt::format("its new spec is not followed: {}", why);
   parts_->say(
-      fmt::format("AppWrapper {}/{}: {}", record.key.ns, record.key.name, record.facts.ignored));
+      fmt::format("AppWrapper {}/{}: {}", record.key.ns, record.key.name, *record.facts.ignored));
   tell_events(record.job());
 }
 
 /// A job that waits is cancelled, and another one is submitted as a new edition. What runs is what
 /// it was.
 void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) {
-  const model::JobRow& row = *record.facts.row;
+  const model::JobCourse& row = *record.facts.row;
   if (model::is_final(row.state)) return;
   const bool is_held_by_others =
       row.state == model::JobState::Held && !record.facts.ask.is_held;  // a new one would not be

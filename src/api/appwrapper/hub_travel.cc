@@ -56,7 +56,7 @@ WrapperCopies::Use AppWrapperHub::use_of(const std::string& job) const {
   const bool is_active = facts.row && model::is_active(facts.row->state);
   if (!facts.is_deleting && !record.is_gone)
     return is_active && facts.row->cluster == options_.cluster ? Use::None : Use::Needed;
-  const bool is_over = record.is_final || record.is_foreign || !facts.refusal.empty() ||
+  const bool is_over = record.is_final || record.is_foreign || !facts.refusal->empty() ||
                        (facts.row && model::is_final(facts.row->state));
   return is_over ? Use::None : Use::Ending;
 }
@@ -69,7 +69,7 @@ void AppWrapperHub::set_stuck(const std::string& job, const std::string& why) {
   if (record.is_final) {  // of its past only the store knows
     auto row = parts_->store.job(job);
     if (!row) return;
-    record.facts.row = slim(std::move(*row));
+    record.facts.row = std::move(*row);
     record.is_final = false;
   }
   touch(record);

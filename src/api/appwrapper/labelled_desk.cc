@@ -142,7 +142,7 @@ void LabelledDesk::take(const kube::Resource& kind, const ObjectChange& change) 
   const auto [at, is_new] = records_.try_emplace(job_of(change.uid, newest));
   Record& record = at->second;
   if (is_new) {
-    record.id = &at->first;
+    record.facts.job = &at->first;  // the key of this record
     record.kind = kind;
     record.subject = {kind.api_version(), kind.kind, change.ns, change.name, change.uid};
     record.facts.is_labelled = true;
@@ -155,7 +155,7 @@ void LabelledDesk::take(const kube::Resource& kind, const ObjectChange& change) 
 void LabelledDesk::take_over(Record& record, const Object& object) {
   auto known = parts_.store.job(record.job());
   if (known) {
-    const json::value queued = queued_object_of(*known);
+    const json::value queued = queued_object_of(known->payload);
     record.content = queued.is_null() ? 0 : work::content_of(queued);
     record.facts.row = std::move(*known);
     record.facts.ask.priority = followed_priority(queued, *object, record.facts.row->priority);
@@ -185,7 +185,7 @@ void LabelledDesk::take_again(const Record& record, const Object& object, Durati
       return;
     if (at->second.is_gone) return forget(at);
     if (at->second.content != work::content_of(*object)) return;  // it came itself
-    at->second.facts.refusal.clear();
+    at->second.facts.refusal = {};
     take_over(at->second, object);
   });
 }
@@ -199,9 +199,9 @@ void LabelledDesk::follow_object(Record& record, const Object& object) {
   if (!is_started && work::is_resting(*object)) record.seen = work::content_of(*object);
   if (record.is_submitting) return;  // looked at when it is in the books
   if (!record.facts.row) {
-    const bool is_refused = !record.facts.refusal.empty();
+    const bool is_refused = !record.facts.refusal->empty();
     if (is_refused && record.content == work::content_of(*object)) return;
-    record.facts.refusal.clear();
+    record.facts.refusal = {};
     return take_over(record, object);
   }
   if (work::has_ended(*object)) return;
@@ -379,7 +379,7 @@ void LabelledDesk::follow(const model::Event& event, Time now) {
   const auto at = records_.find(*model::job_of(event.body));
   if (at == records_.end()) return;
   Record& record = at->second;
-  std::optional<model::JobRow>& row = record.facts.row;
+  std::optional<model::JobCourse>& row = record.facts.row;
   if (const auto* begun = std::get_if<model::JobSubmitted>(&event.body)) {
     if (!row) row = model::row_of(*begun, event.at, 0);
   } else if (!row || !model::follow(*row, event)) {
@@ -403,7 +403,7 @@ void LabelledDesk::nudge_later(const Record& record) {
   parts_.later_after(nudge_after, [this, job = record.job(), attempt] {
     const auto at = records_.find(job);
     if (at == records_.end() || at->second.is_gone) return;
-    const model::JobRow& row = *at->second.facts.row;
+    const model::JobCourse& row = *at->second.facts.row;
     if (row.state != JobState::Starting || row.attempt != attempt) return;
     patch(at->second,
           {{"metadata",
@@ -441,7 +441,7 @@ void LabelledDesk::add_rows(const WrapperFilter& filter, WrapperPage& page) cons
   std::map<RowKey, const Record*> found;
   for (const auto& [job, record] : records_) {
     const EventSubject& it = record.subject;
-    const bool is_told = record.facts.row || !record.facts.refusal.empty();
+    const bool is_told = record.facts.row || !record.facts.refusal->empty();
     if (record.is_gone || !is_told || !filter.wants(it.kind, it.ns, it.name)) continue;
     RowKey key{it.kind, std::string(group), it.ns, it.name};
     if (filter.after && key <= *filter.after) continue;
@@ -465,8 +465,8 @@ void LabelledDesk::tell(const Record& record) {
 }
 
 /// As it was when it was queued. Null: it is not known.
-json::value LabelledDesk::queued_object_of(const model::JobRow& row) const {
-  const auto document = parts_.store.payload(row.payload);
+json::value LabelledDesk::queued_object_of(const std::string& payload) const {
+  const auto document = parts_.store.payload(payload);
   if (!document) return nullptr;
   const config::JobFile file = config::read_job_json(*document, {});
   if (!file.ok() || file.jobs.size() != 1) return nullptr;

@@ -84,7 +84,6 @@ class LabelledDesk {
   /// The object as it came, with its kind.
   using Object = std::shared_ptr<const boost::json::value>;
   struct Record {
-    const std::string* id = nullptr;  // of its job: the key of this record
     kube::Resource kind = {};
     EventSubject subject = {};
     bool is_gone = false;           // the object, or its label
@@ -94,7 +93,7 @@ class LabelledDesk {
     std::uint64_t seen = 0;         // of the object when it rested last; 0: not seen yet
     std::string told_to_rest = {};  // the resourceVersion of which
     WrapperFacts facts = {};
-    const std::string& job() const { return *id; }
+    const std::string& job() const { return *facts.job; }
   };
   using Records = std::unordered_map<std::string, Record>;  // by job
 
@@ -123,7 +122,7 @@ class LabelledDesk {
 
   std::int64_t edition(const std::string& uid, const boost::json::value* object) const;
   std::string job_of(const std::string& uid, std::int64_t edition) const;
-  boost::json::value queued_object_of(const model::JobRow& row) const;
+  boost::json::value queued_object_of(const std::string& payload) const;
   int followed_priority(const boost::json::value& queued, const boost::json::value& object,
                         int of_job) const;
   void tell(const Record& record);

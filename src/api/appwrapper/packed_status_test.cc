@@ -13,9 +13,10 @@ namespace {
 namespace json = boost::json;
 
 WrapperFacts waiting_facts() {
+  static const std::string job = "aw-01234567-01234567-0123-0123-0123-0123456789ab";
   WrapperFacts facts;
-  model::JobRow& row = facts.row.emplace();
-  row.id = "aw-01234567-01234567-0123-0123-0123-0123456789ab";
+  facts.job = &job;
+  model::JobCourse& row = facts.row.emplace();
   row.queue = "default";
   facts.wait =
       WrapperWait{WrapperWait::Kind::Room, "waits for room: 1 of 2 pods fit in cluster kube-1",

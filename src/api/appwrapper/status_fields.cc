@@ -68,7 +68,7 @@ bool has_other_priority(const WrapperFacts& facts) {
 json::object muster_fields(const WrapperFacts& facts, const json::object& before) {
   json::object fields;
   if (facts.row) {
-    fields["job"] = facts.row->id;
+    fields["job"] = *facts.job;
     fields["queue"] = facts.row->queue;
     if (facts.row->attempt > 0) fields["attempt"] = facts.row->attempt;
     if (!facts.row->cluster.empty() && !model::is_final(facts.row->state) &&
@@ -78,15 +78,15 @@ json::object muster_fields(const WrapperFacts& facts, const json::object& before
   if (facts.ask.is_held) fields["suspend"] = true;
   if (has_other_priority(facts)) fields["priority"] = facts.ask.priority;
   if (facts.row && facts.ask.content != 0) fields["content"] = content_text(facts.ask.content);
-  if (!facts.refusal.empty()) fields["reason"] = refused;
+  if (!facts.refusal->empty()) fields["reason"] = refused;
   if (is_waiting(facts)) fields["reason"] = word_of(facts);
   if (is_made_again(facts, before)) fields["reason"] = cannot_be_made;
-  if (!facts.stuck.empty()) fields["reason"] = "CopiesRemain";
+  if (!facts.stuck->empty()) fields["reason"] = "CopiesRemain";
   return fields;
 }
 
 bool is_made_again(const WrapperFacts& facts, const json::object& before) {
-  const bool may_be = facts.row && !facts.wait && facts.stuck.empty() && !facts.is_made() &&
+  const bool may_be = facts.row && !facts.wait && facts.stuck->empty() && !facts.is_made() &&
                       (facts.row->state == model::JobState::Waiting ||
                        facts.row->state == model::JobState::Starting);
   return may_be && kube::text_at(json::value(before), {"muster", "reason"}) == cannot_be_made;
@@ -101,7 +101,7 @@ const std::string& why_it_waits(const WrapperFacts& facts) {
 }
 
 WaitingWords waiting_words(const WrapperFacts& facts) {
-  if (!facts.stuck.empty()) return {"CopiesRemain", facts.stuck};
+  if (!facts.stuck->empty()) return {"CopiesRemain", *facts.stuck};
   if (!is_waiting(facts)) return {"Dispatched", "It waits no more."};
   std::string message = why_it_waits(facts);
   if (facts.wait->expected_start)

@@ -379,9 +379,9 @@ TEST(StatusV1beta1, OneThatCannotBeMadeHasFailed) {
   story.facts.refusal = "ns/name creation failure: spec.resources: nothing is wrapped";
   const json::object& status = story.write();
   EXPECT_EQ(text(status, "state"), "Failed");
-  EXPECT_EQ(message(status, "Failed", "ItemCreationFailure."), story.facts.refusal);
+  EXPECT_EQ(message(status, "Failed", "ItemCreationFailure."), *story.facts.refusal);
   EXPECT_TRUE(is_refused(status)) << "and is read again when it is changed";
-  story.facts.refusal.clear();
+  story.facts.refusal = {};
   story.facts.row.emplace();
   EXPECT_EQ(text(story.write(), "state"), "Pending");
   EXPECT_FALSE(is_refused(story.status));

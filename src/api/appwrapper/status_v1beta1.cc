@@ -32,7 +32,7 @@ bool is_holding(const WrapperFacts& facts) {
 }
 
 Stage stage_of(const WrapperFacts& facts) {
-  if (!facts.refusal.empty()) return Stage::Refused;
+  if (!facts.refusal->empty()) return Stage::Refused;
   if (!facts.row) return facts.wait ? Stage::Backoff : Stage::Queueing;
   switch (facts.row->state) {
     case JobState::Held:
@@ -247,7 +247,7 @@ class Writer {
     if (shown() == name_of(stage) && !is_news(stage)) return;
     switch (stage) {
       case Stage::Refused:
-        add("Failed", "ItemCreationFailure.", facts_.refusal);
+        add("Failed", "ItemCreationFailure.", *facts_.refusal);
         return set("Failed", "Failed", false, "before manageQueueJob - afterEtcdDispatching");
       case Stage::Queueing:
         return shown() == "Backoff" ? void() : queue();
@@ -315,7 +315,7 @@ class Writer {
   }
 
   void fail() {
-    const model::JobRow& row = *facts_.row;
+    const model::JobCourse& row = *facts_.row;
     if (row.why == EndWhy::RunLimit) {
       add("PreemptCandidate", "DispatchDeadlineExceeded",
           fmt::format("Dispatch deadline exceeded. allowed to run for {} seconds",
@@ -394,7 +394,7 @@ class Writer {
     const bool is_made_again = api::is_made_again(facts_, status_);
     status_["muster"] = muster_fields(facts_, status_);
     if (is_made_again) return;  // and waits for what it waited for
-    const bool waits = stage == Stage::Backoff || !facts_.stuck.empty();
+    const bool waits = stage == Stage::Backoff || !facts_.stuck->empty();
     const auto ours = std::find_if(conditions_.begin(), conditions_.end(), [](const auto& one) {
       return text_at(one, {"type"}) == "Waiting";
     });

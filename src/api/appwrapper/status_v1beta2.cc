@@ -70,7 +70,7 @@ bool is_resetting(const WrapperFacts& facts, const json::object& before) {
 
 Phase phase_of(const WrapperFacts& facts, const json::object& before) {
   if (facts.is_deleting) return Phase::Terminating;
-  if (!facts.refusal.empty()) return Phase::Failed;
+  if (!facts.refusal->empty()) return Phase::Failed;
   if (!facts.row) return Phase::Suspended;
   if (facts.has_failed_for_good() && facts.row->state != JobState::Stopping) return Phase::Failed;
   if (facts.is_removed()) return facts.sight->fails ? Phase::Failed : Phase::Resetting;
@@ -265,8 +265,8 @@ class Writer {
         say("QuotaReserved", {false, "Failed", failure()});
         return say("ResourcesDeployed", {false, "Failed", failure()});
       case Phase::Terminating:
-        if (!facts_.stuck.empty())
-          return say("DeletingResources", {true, "CopiesRemain", facts_.stuck});
+        if (!facts_.stuck->empty())
+          return say("DeletingResources", {true, "CopiesRemain", *facts_.stuck});
         return say("DeletingResources", {true, "Terminating", "The AppWrapper was deleted"});
     }
   }
@@ -319,10 +319,10 @@ class Writer {
       return;
     }
     if (phase == Phase::Suspended) return clear("Unhealthy", "Suspended");
-    if (!facts_.refusal.empty()) return say("Unhealthy", {true, "CreateFailed", facts_.refusal});
+    if (!facts_.refusal->empty()) return say("Unhealthy", {true, "CreateFailed", *facts_.refusal});
     if (phase != Phase::Failed && phase != Phase::Resetting) return;
     // How it ends after a restart is not why it failed.
-    if (!facts_.failed_before.empty() && is_true("Unhealthy")) return;
+    if (!facts_.failed_before->empty() && is_true("Unhealthy")) return;
     const std::string_view reason = reason_of_ailment();
     const std::string why = failure();
     if (!reason.empty()) return say("Unhealthy", {true, reason, why});
@@ -379,7 +379,7 @@ class Writer {
     return fmt::format("The job is being stopped: {}", model::to_text(facts_.row->why));
   }
   std::string failure() const {
-    if (!facts_.refusal.empty()) return facts_.refusal;
+    if (!facts_.refusal->empty()) return *facts_.refusal;
     if (facts_.has_failed_for_good()) return facts_.why_kept_failed();
     if (facts_.is_removed()) return facts_.sight->trouble;
     if (!facts_.row->reason.empty()) return facts_.row->reason;
@@ -402,7 +402,7 @@ json::object status_v1beta2(const json::object& before, const WrapperFacts& fact
 
 std::string_view known_phase(const WrapperFacts& facts) {
   const bool may_reset =
-      !facts.is_deleting && facts.refusal.empty() && facts.row &&
+      !facts.is_deleting && facts.refusal->empty() && facts.row &&
       facts.row->state == JobState::Waiting &&
       (facts.row->why == EndWhy::Failure || facts.row->why == EndWhy::StartFailed);
   return may_reset ? "" : name_of(phase_of(facts, {}));

@@ -42,7 +42,7 @@ struct Desk {
 
   Desk() {
     facts.row.emplace();
-    facts.row->id = job;
+    facts.job = &job;
     facts.row->pods = 2;
     facts.ask.names_its_end = true;
     writer.add(job, {});

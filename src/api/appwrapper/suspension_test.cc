@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
 #include "api/appwrapper/rows.h"
 #include "api/appwrapper/status_fields.h"
@@ -12,6 +13,8 @@ namespace muster::api {
 namespace {
 
 using model::JobState;
+
+const std::string any_job = "aw-1-uid";
 
 /// "hold release priority"
 std::string words(const std::vector<model::EventBody>& events) {
@@ -80,6 +83,7 @@ TEST(Suspension, APriorityThatSomebodyElseGaveTheJobIsLeftAloneAndAnEditIsNot) {
     return words(changes_between("j", followed, now));
   };
   WrapperFacts facts;
+  facts.job = &any_job;
   facts.row.emplace();
   facts.row->priority = facts.ask.priority = 5;
   EXPECT_FALSE(muster_fields(facts, {}).contains("priority")) << "most say nothing";
@@ -100,6 +104,7 @@ TEST(Suspension, AListHasThePriorityOfTheJob) {
   WrapperRow row;
   put_facts(facts, row);
   EXPECT_EQ(row.priority, 9) << "it is no job yet";
+  facts.job = &any_job;
   facts.row.emplace();
   facts.row->priority = 5;
   put_facts(facts, row);

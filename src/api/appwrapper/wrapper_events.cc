@@ -28,7 +28,7 @@ constexpr std::size_t name_most = 200;
 constexpr std::size_t message_most = 1000;
 constexpr const char* component = "muster";
 
-std::string why_requeued(const model::JobRow& row) {
+std::string why_requeued(const model::JobCourse& row) {
   switch (row.why) {
     case EndWhy::Priority:
       return "a job of higher priority needs what it used";
@@ -64,9 +64,9 @@ void add_waiting(const WrapperFacts& facts, std::vector<WrapperStep>& steps) {
 
 std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
   std::vector<WrapperStep> steps;
-  if (!facts.stuck.empty()) steps.push_back(problem(step("CopiesRemain", facts.stuck, 0)));
-  if (!facts.refusal.empty()) {
-    steps.push_back(problem(step("Refused", facts.refusal, 0)));
+  if (!facts.stuck->empty()) steps.push_back(problem(step("CopiesRemain", *facts.stuck, 0)));
+  if (!facts.refusal->empty()) {
+    steps.push_back(problem(step("Refused", *facts.refusal, 0)));
     return steps;
   }
   if (!facts.row) {
@@ -76,11 +76,11 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
   if (!facts.ask.warnings.empty())
     steps.push_back(
         problem(step("NotAllFollowed", fmt::format("{}", fmt::join(facts.ask.warnings, "; ")), 0)));
-  if (!facts.ignored.empty()) {
-    steps.push_back(problem(step("ChangeIgnored", facts.ignored, 0)));
-    steps.back().key += facts.ignored;  // of each change that is, why
+  if (!facts.ignored->empty()) {
+    steps.push_back(problem(step("ChangeIgnored", *facts.ignored, 0)));
+    steps.back().key += *facts.ignored;  // of each change that is, why
   }
-  const model::JobRow& row = *facts.row;
+  const model::JobCourse& row = *facts.row;
   const bool is_out = model::is_active(row.state) || model::is_final(row.state);
   const bool was_held = row.why == EndWhy::Held || row.why == EndWhy::Released;
   if (!is_out && row.attempt > 0 && !was_held)

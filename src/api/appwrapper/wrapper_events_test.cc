@@ -26,8 +26,11 @@ std::vector<std::string> told(const WrapperFacts& facts) {
   return lines;
 }
 
+const std::string any_job = "aw-1-uid";
+
 WrapperFacts at(JobState state, std::uint32_t attempt) {
   WrapperFacts facts;
+  facts.job = &any_job;
   facts.row.emplace();
   facts.row->state = state;
   facts.row->attempt = attempt;
@@ -115,7 +118,7 @@ TEST(WrapperSteps, EachChangeThatIsIgnoredIsToldWithItsReason) {
   EXPECT_EQ(first, key_when_ignored("it was changed while its job was out"));
   WrapperRow row;
   put_facts(facts, row);
-  EXPECT_THAT(row.warnings, ElementsAre(facts.ignored)) << "lists say it too";
+  EXPECT_THAT(row.warnings, ElementsAre(*facts.ignored)) << "lists say it too";
 }
 
 TEST(WrapperSteps, OneThatStaysSuspendedBecauseItsJobWasCancelledSaysSo) {

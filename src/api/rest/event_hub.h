@@ -49,7 +49,7 @@ struct Listen {
 class EventHub {
  public:
   struct Options {
-    std::size_t kept = 65'536;  // events in memory
+    std::size_t kept = 16'384;  // events in memory
     std::size_t queued_most = 1'000'000;
     std::chrono::milliseconds look_pause{5000};  // between two looks for those who went away
     std::function<void()> begun = {};            // on the thread that sends, before anything else

@@ -43,6 +43,9 @@ inline std::string message(const json::object& status, std::string_view type,
   return "no such condition";
 }
 
+/// Of the job in a story.
+inline const std::string story_job = "aw-1-uid";
+
 struct StatusStory {
   WrapperFacts facts;
   Time now = Time{0} + hours(1);
@@ -51,7 +54,7 @@ struct StatusStory {
 
   StatusStory() {
     facts.row.emplace();
-    facts.row->id = "aw-1-uid";
+    facts.job = &story_job;
     facts.row->queue = "default";
     facts.row->pods = 2;
     facts.row->priority = 7;
@@ -79,7 +82,7 @@ struct StatusStory {
     facts.row->state = JobState::Running;
     facts.row->started = now;
     ports::AttemptSight& sight = facts.sight.edit();
-    sight.attempt = {facts.row->id, facts.row->attempt};
+    sight.attempt = {story_job, facts.row->attempt};
     sight.is_made = true;
     sight.pods = {2 - running, running, 0, 0};
   }
