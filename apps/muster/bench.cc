@@ -1,7 +1,6 @@
 #include "apps/muster/bench.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,13 +18,11 @@
 #include "apps/muster/bench_appwrapper.h"
 #include "apps/muster/bench_kube.h"
 #include "apps/muster/bench_server.h"
+#include "apps/muster/free_memory.h"
 #include "apps/muster/measuring/row_lines.h"
 #include "cli/options.h"
 #include "sim/engine_measure.h"
 #include "sim/fleet_generator.h"
-
-/// Of the allocator of builds for users; those with sanitizers have another.
-extern "C" void mi_collect(bool force) __attribute__((weak));
 
 namespace muster::app {
 namespace {
@@ -86,11 +83,6 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-void give_memory_back() {
-  if (mi_collect != nullptr) mi_collect(true);
-  malloc_trim(0);
-}
-
 double per_job(std::int64_t bytes, std::int64_t jobs) {
   return static_cast<double>(bytes) / static_cast<double>(jobs);
 }
@@ -102,7 +94,7 @@ void measure_empty_fleet(const Options& options, const FleetGenerator& generator
   progress("an empty fleet: nodes and queues");
   run.load_fleet();
   progress("an empty fleet: submitting");
-  give_memory_back();  // else jobs go into what was freed before, and nothing grows
+  return_free_memory();  // else jobs go into what was freed before, and nothing grows
   const std::int64_t before = resident_bytes();
   report.submit_us =
       run.submit(0, options.size.jobs) * 1e6 / static_cast<double>(options.size.jobs);

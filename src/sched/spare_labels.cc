@@ -247,8 +247,8 @@ void World::take_shape(JobSlot slot, ShapeId shape) {
   }
 }
 
-std::vector<World::Shown> World::show_for_trial(const model::Gang& gang) {
-  std::vector<Shown> shown;
+std::vector<ShownLabels> World::show_for_trial(const model::Gang& gang) {
+  std::vector<ShownLabels> shown;
   const AskedLabels asked = asked_by(gang).without(shapes.asked_labels());
   if (!spare_counts_.may_have(asked)) return shown;
   std::set<JobSlot> placed = left_behind();
@@ -267,8 +267,8 @@ std::vector<World::Shown> World::show_for_trial(const model::Gang& gang) {
   return shown;
 }
 
-void World::hide_again(const std::vector<Shown>& shown) {
-  for (const Shown& one : shown) {
+void World::hide_again(const std::vector<ShownLabels>& shown) {
+  for (const ShownLabels& one : shown) {
     take_shape(one.job, one.shape);
     jobs_[one.job.index()].spare = one.spare;
   }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "model/job.h"
+#include "sched/ids.h"
 
 namespace muster::sched {
 
@@ -60,6 +61,14 @@ class SpareLabels {
 
  private:
   std::string text_;
+};
+
+/// For a trial the labels that its gang would be the first to ask for are shown on the jobs that
+/// have a place. Lines and counts stay as they are. What such a job had before:
+struct ShownLabels {
+  JobSlot job;
+  ShapeId shape;
+  SpareLabels spare;
 };
 
 /// How many there are of each, and of each key, so that nobody is searched for what nobody has. By

@@ -98,7 +98,7 @@ class Guest {
 
  private:
   World& world_;
-  std::vector<World::Shown> shown_;
+  std::vector<ShownLabels> shown_;
   JobSlot slot_;
 };
 

@@ -150,15 +150,8 @@ class World {
   /// What the job is to run, before it comes into the table. Labels that its selectors are the
   /// first to ask for come into the shapes of others.
   void set_gang(Job& job, const model::Gang& gang);
-  /// For a trial, of those that have a place, what a gang would be the first to ask for. Lines and
-  /// counts stay as they are.
-  struct Shown {
-    JobSlot job;
-    ShapeId shape;  // so far
-    SpareLabels spare;
-  };
-  std::vector<Shown> show_for_trial(const model::Gang& gang);
-  void hide_again(const std::vector<Shown>& shown);
+  std::vector<ShownLabels> show_for_trial(const model::Gang& gang);
+  void hide_again(const std::vector<ShownLabels>& shown);
   JobSlot add_job(Job job);
   JobSlot add_guest(Job job);           // for a trial: always in a slot of its own at the end
   void withdraw_guest(JobSlot newest);  // undoes add_guest, for a job that stands in no line

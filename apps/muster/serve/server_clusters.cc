@@ -1,12 +1,11 @@
 // How clusters come and go while the server runs: through the API, by sources where they are found,
 // by credentials that change. One list of what is there (everything()), one way to follow it.
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <utility>
 
+#include "apps/muster/free_memory.h"
 #include "apps/muster/serve/server.h"
 #include "apps/muster/serve/settings.h"
 #include "auth/identity.h"
@@ -45,9 +44,6 @@ bool is_same_address(const kube::ClusterEntry& a, const kube::ClusterEntry& b) {
   return a.server == b.server && a.tls_server_name == b.tls_server_name &&
          a.proxy_url == b.proxy_url;
 }
-
-/// glibc keeps what is free in the middle of the heap, unless it is told not to.
-void return_free_memory() { malloc_trim(0); }
 
 }  // namespace
 
