@@ -63,7 +63,7 @@ class Client {
 struct EventHubTest : ::testing::Test {
   ports::MemoryStore store;
   sched::World world;
-  EventHub hub{store, {.look_pause = std::chrono::milliseconds(20)}};
+  EventHub hub{store, {.kept = 65'536, .look_pause = std::chrono::milliseconds(20)}};
   std::uint64_t sequence = 0;
 
   void publish(std::size_t events) {
