@@ -105,16 +105,26 @@ json::object user_object(const UserEntry& user) {
 /// What loaders, shells, interpreters and libraries read before a program does what it is for, and
 /// where programs look for other programs.
 bool changes_code(std::string_view name) {
-  constexpr std::array<std::string_view, 15> prefixes = {
-      "LD_",  "DYLD_", "MALLOC_", "BASH",    "PYTHON",          "PERL", "RUBY", "NODE_",
-      "JAVA", "_JAVA", "JDK_",    "OPENSSL", "CLOUDSDK_PYTHON", "LUA_", "GIT_"};
-  constexpr std::array<std::string_view, 19> names = {
-      "PATH",     "ENV",       "IFS",      "CDPATH",     "HOME",          "SHELL",   "SHELLOPTS",
-      "PS4",      "ZDOTDIR",   "EDITOR",   "VISUAL",     "PAGER",         "BROWSER", "AWS_PAGER",
-      "GEM_HOME", "CLASSPATH", "GEM_PATH", "GCONV_PATH", "GLIBC_TUNABLES"};
+  constexpr std::array<std::string_view, 17> prefixes = {
+      "LD_",  "DYLD_",          "MALLOC_",         "BASH", "PYTHON",
+      "PERL", "RUBY",           "NODE_",           "JAVA", "_JAVA",
+      "JDK_", "OPENSSL",        "CLOUDSDK_PYTHON", "LUA_", "GIT_",
+      "XDG_", "CLOUDSDK_CONFIG"};
+  constexpr std::array<std::string_view, 20> names = {
+      "PATH",     "ENV",       "IFS",      "CDPATH",     "HOME",           "SHELL",     "SHELLOPTS",
+      "PS4",      "ZDOTDIR",   "EDITOR",   "VISUAL",     "PAGER",          "BROWSER",   "AWS_PAGER",
+      "GEM_HOME", "CLASSPATH", "GEM_PATH", "GCONV_PATH", "GLIBC_TUNABLES", "KUBECONFIG"};
+  // Files that say which programs give credentials.
+  constexpr std::array<std::string_view, 6> files = {"AWS_CONFIG_FILE",
+                                                     "AWS_SHARED_CREDENTIALS_FILE",
+                                                     "AZURE_CONFIG_DIR",
+                                                     "AZURE_EXTENSION_DIR",
+                                                     "GOOGLE_APPLICATION_CREDENTIALS",
+                                                     "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES"};
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
-         std::find(names.begin(), names.end(), name) != names.end();
+         std::find(names.begin(), names.end(), name) != names.end() ||
+         std::find(files.begin(), files.end(), name) != files.end();
 }
 
 /// "LD_PRELOAD=x" as a name would set LD_PRELOAD.

@@ -117,11 +117,13 @@ TEST(SelfContained, AnEnvironmentThatChangesWhichCodeRunsIsRefused) {
   };
   for (const char* name : {"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PYTHONPATH",
                            "PERL5LIB", "NODE_OPTIONS", "RUBYOPT", "OPENSSL_CONF", "CLOUDSDK_PYTHON",
-                           "", "LD_PRELOAD=/x", "BASH_FUNC_aws%%"}) {
+                           "", "LD_PRELOAD=/x", "BASH_FUNC_aws%%", "AWS_CONFIG_FILE",
+                           "XDG_CONFIG_HOME", "AZURE_CONFIG_DIR", "KUBECONFIG"}) {
     EXPECT_THAT(refusal(name), AllOf(HasSubstr("users[me].exec.env: "), HasSubstr(name),
                                      HasSubstr("take it out of the kubeconfig")));
   }
-  for (const char* name : {"AWS_REGION", "HTTPS_PROXY", "no_proxy", "ENVIRONMENT", "MY_PATH"})
+  for (const char* name :
+       {"AWS_REGION", "AZURE_TENANT_ID", "HTTPS_PROXY", "no_proxy", "ENVIRONMENT", "MY_PATH"})
     EXPECT_EQ(refusal(name), "fine") << name;
 }
 

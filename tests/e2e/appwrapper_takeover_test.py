@@ -260,6 +260,34 @@ class LostBooks(LeftBehind):
         self.wait("nothing is left", lambda: self.names("jobs,deployments,pods,configmaps")
                   == ["configmap/kube-root-ca.crt"])
 
+    def test_what_runs_and_has_to_wait_for_its_queue_is_not_made_again(self):
+        def make_queue():
+            status, body, _ = self.server.api("POST", "/queues", {"name": "later"})
+            self.assertIn(status, (200, 201), body)
+
+        def say_why(name):
+            found = self.server.api("GET", f"/appwrappers/{self.namespace}/{name}")[1]
+            return "later" in json.dumps(found)
+        self.begin_hub()
+        make_queue()
+        made = [wrapper("old", job("old", "sleep")), components("new", job("new", "sleep"))]
+        for one in made:
+            one["metadata"]["labels"] = {"muster.dev/queue": "later"}
+        self.create(*made)
+        self.wait("all run", lambda: len(self.running()) == 4)
+        self.wait_state("old", "Running")
+        self.wait_phase("new", "Running")
+        before, there = self.running(), self.uids()
+        self.lose_books()
+        self.wait("they wait for their queue", lambda: say_why("old") and say_why("new"))
+        time.sleep(3)  # a status is written within one
+        self.assertEqual(self.status("old")["state"], "Running")
+        self.assertEqual(self.status("new")["phase"], "Running")
+        make_queue()
+        self.wait("they run as they did", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"] * 2)
+        self.assertEqual((self.running(), self.uids()), (before, there))
+
     def test_what_is_suspended_meanwhile_is_stopped(self):
         self.begin_hub()
         self.create(components("new", job("new", "sleep"), deployment("web")))

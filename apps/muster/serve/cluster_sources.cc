@@ -303,7 +303,7 @@ ClusterSources::Texts ClusterSources::secrets_from(
         kube::get_request(kube::resources::secrets(), ref->kube_namespace, ref->name));
     Result<std::string> text =
         secret ? data_of(*secret, ref->key) : Result<std::string>(secret.error().to_error());
-    if (!text && text.error().fault == Fault::Unavailable) {
+    if (!secret && secret.error().code == 0) {  // another Secret may still be readable
       silence = text.error();
       has_answered = false;
     }

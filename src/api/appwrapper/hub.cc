@@ -428,9 +428,8 @@ std::optional<StatusSource> AppWrapperHub::source_of(const std::string& job) con
   if (at == records_.end()) return std::nullopt;
   const Record& record = at->second;
   if (record.is_foreign || record.is_final || record.is_gone) return std::nullopt;
-  // Its status says that it runs: the next try needs that.
-  if (record.facts.wait && record.facts.wait->kind == WrapperWait::Kind::Takeover)
-    return std::nullopt;
+  // The next try to take it over needs what its status says, and so does a server after this one.
+  if (record.is_left_out && !record.facts.row && record.facts.refusal->empty()) return std::nullopt;
   return StatusSource{record.key, record.uid, record.is_v1beta2, record.facts};
 }
 

@@ -113,6 +113,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
     std::string_view ended_as = {};  // then: its state
     bool is_submitting = false;
     bool is_reissuing = false;  // a new edition is on its way
+    bool is_left_out = false;   // as its status says; it has no job yet that could say it
     WrapperFacts facts = {};
     const std::string& job() const { return *facts.job; }
   };
@@ -203,8 +204,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- what is asked of the loop: hub_submit.cc
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
   bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
-  /// Until they are there.
-  void put_labels(const std::string& job, const model::Labels& labels);
+  /// Until they are there, with pauses that grow.
+  void put_labels(const std::string& job, const model::Labels& labels, Duration pause);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
@@ -266,12 +267,14 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
   std::string unserved_;                    // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
-  bool has_kueue_ = false;     // it is installed, and manages what has its label
-  Time kueue_asked_{0};        // when that was asked last
-  Time checked_since_{0};      // older AppWrappers are not taken
-  std::string creators_mark_;  // of what checks their creators; "": that was never there
-  std::string unchecked_;      // why no new ones are taken, in a sentence
-  std::string hub_mark_;       // in the ids of its jobs
+  bool has_kueue_ = false;           // it is installed, and manages what has its label
+  Time kueue_asked_{0};              // when that was asked last
+  Time checked_since_{0};            // older AppWrappers are not taken
+  std::string creators_mark_;        // of what checks their creators; "": that was never there
+  std::string unchecked_;            // why no new ones are taken, in a sentence
+  bool has_begun_ = false;           // to watch
+  std::set<std::string> labelling_;  // jobs whose labels are being put
+  std::string hub_mark_;             // in the ids of its jobs
   Records records_;
   std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed

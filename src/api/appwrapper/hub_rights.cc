@@ -33,6 +33,7 @@ void AppWrapperHub::creators_checked(const Result<CreatorsCheck>& found) {
                                   options_.cluster, found.error().message);
     if (unchecked_ != why) parts_->say(why);
     unchecked_ = std::move(why);
+    if (is_known && !std::exchange(has_begun_, true)) begin_watch();  // what has a job goes on
     return again(is_first ? ask_again : look_again);
   }
   Time since = found->since;
@@ -45,7 +46,7 @@ void AppWrapperHub::creators_checked(const Result<CreatorsCheck>& found) {
     parts_->say(
         fmt::format("AppWrappers of cluster {}: their creators are checked", options_.cluster));
   }
-  if (is_first) {
+  if (!std::exchange(has_begun_, true)) {
     begin_watch();
   } else if (was_unchecked) {
     unplaced_->look_again(WrapperWait::Kind::NoCheck, parts_->clock());

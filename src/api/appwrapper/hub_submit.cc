@@ -18,6 +18,7 @@ namespace json = boost::json;
 constexpr std::string_view field_manager = "muster";
 constexpr const char* about = "AppWrapper";
 constexpr Duration labels_pause = seconds(5);  // what cannot be written now is tried again
+constexpr Duration labels_pause_most = minutes(5);
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -38,15 +39,22 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
     wait_to_be_placed(record, change, WrapperWait::Kind::Quota, designation.error().message);
     return false;
   }
-  if (!designation->missing.empty()) put_labels(record.job(), designation->missing);
+  if (!designation->missing.empty() && labelling_.insert(record.job()).second)
+    put_labels(record.job(), designation->missing, labels_pause);
   if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
   wrapped.spec.extra_queues = designation->extra_queues;
   return true;
 }
 
-void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labels) {
+void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labels,
+                               Duration pause) {
   const auto at = records_.find(job);
-  if (at == records_.end() || at->second.is_gone) return;
+  const bool is_over = at == records_.end() || at->second.is_gone || at->second.is_final ||
+                       (at->second.facts.row && model::is_final(at->second.facts.row->state));
+  if (is_over) {
+    labelling_.erase(job);
+    return;
+  }
   const Record& record = at->second;
   json::object values;
   for (const auto& [name, value] : labels) values[name] = value;
@@ -54,10 +62,13 @@ void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labe
   client_->send_later(
       kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
                           kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
-      [this, job, labels](const kube::Reply<json::value>& put) {
+      [this, job, labels, pause](const kube::Reply<json::value>& put) {
         // What the API server does not take as a label it never takes.
-        if (put || put.error().is_not_found() || put.error().is_invalid()) return;
-        answer_after(labels_pause, [this, job, labels] { put_labels(job, labels); });
+        if (put || put.error().is_not_found() || put.error().is_invalid())
+          return answer([this, job] { labelling_.erase(job); });
+        answer_after(pause, [this, job, labels, pause] {
+          put_labels(job, labels, std::min(pause + pause, labels_pause_most));
+        });
       });
 }
 

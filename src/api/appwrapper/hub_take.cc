@@ -232,6 +232,9 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   // Deleted before it became a job: it becomes none.
   record.is_final = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
   if (record.is_final || waits_for_older(record, change)) return;
+  const bool is_running =
+      record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
+  record.is_left_out = is_running || is_stopping_v1beta2(status);
   if (as_job && created_at(object) < checked_since_) {
     refuse(record,
            "it was created before the API server checked what its creator may create; create it "
@@ -240,8 +243,6 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
     wait_to_be_placed(record, change, WrapperWait::Kind::NoCheck, unchecked_);
   } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
-    const bool is_running =
-        record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
     const bool is_to_stop = is_running && as_job->wrapper.is_suspended;
     if (is_to_stop || is_stopping_v1beta2(status))
       return release(record, change, std::move(as_job->wrapped));

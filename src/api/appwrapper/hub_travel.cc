@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <boost/json/serialize.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/appwrapper/editions.h"
@@ -12,6 +14,22 @@
 #include "kube/watch.h"
 
 namespace muster::api {
+
+namespace {
+
+/// All that decides in which clusters it may run.
+std::string where_of(const WrapperKey& key, const boost::json::value& object) {
+  boost::json::array all{boost::json::string(key.ns)};
+  const auto add = [&](const boost::json::value* part) {
+    all.push_back(part == nullptr ? boost::json::value() : *part);
+  };
+  add(kube::find(object, {"metadata", "annotations", "muster.dev/clusters"}));
+  add(kube::find(object, {"metadata", "annotations", "clusterName"}));
+  add(kube::find(object, {"spec", "schedulingSpec", "clusterScheduling"}));
+  return boost::json::serialize(all);
+}
+
+}  // namespace
 
 void AppWrapperHub::make_travel_desks() {
   copies_ = std::make_unique<WrapperCopies>(
@@ -89,12 +107,12 @@ void AppWrapperHub::wait_to_be_placed(Record& record, const WrapperChange& chang
   record.facts.wait = WrapperWait{kind, why, std::nullopt};
   Hasher what;
   what.add(why);
-  // The sentence does not tell one selector from another.
-  const auto* where = kube::find(*change.object, {"spec", "schedulingSpec", "clusterScheduling"});
-  if (kind == WrapperWait::Kind::NoCluster && where != nullptr)
-    what.add(std::string_view(boost::json::serialize(*where)));
+  // The sentence does not tell one namespace, pin or selector from another.
+  if (kind == WrapperWait::Kind::NoCluster)
+    what.add(std::string_view(where_of(record.key, *change.object)));
   unplaced_->add(record.job(), kind, what.value(), parts_->clock());
   touch(record);
+  if (record.is_left_out) tell_events(record.job());  // its status does not say it
 }
 
 /// What its last controller left of it cannot be taken over, or ended, now. Its status is left as

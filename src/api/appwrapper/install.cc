@@ -152,7 +152,13 @@ Status add_found(const json::value& wanted, const kube::Reply<json::value>& ther
   const auto made = kube::parse_timestamp(kube::text_at(*there, {"metadata", "creationTimestamp"}),
                                           "creationTimestamp");
   if (!made) return made.error();
-  found.since = std::max(found.since, *made + CreatorsCheck::until_in_force);
+  Time changed = *made;
+  for (const json::value& writer : kube::items_at(*there, {"metadata", "managedFields"})) {
+    if (!kube::text_at(writer, {"subresource"}).empty()) continue;
+    const auto at = kube::parse_timestamp(kube::text_at(writer, {"time"}), "time");
+    if (at) changed = std::max(changed, *at);
+  }
+  found.since = std::max(found.since, changed + CreatorsCheck::until_in_force);
   found.mark += fmt::format("{}/{} ", kube::uid_of(*there),
                             kube::integer_at(*there, {"metadata", "generation"}));
   return Ok{};

@@ -11,6 +11,7 @@
 
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
+#include "clusters/kubernetes/object_writer.h"
 #include "kube/discovery.h"
 #include "kube/json.h"
 #include "kube/requests.h"
@@ -77,7 +78,7 @@ Result<std::optional<json::value>> mark(kube::Client& client, const ports::LeftW
       client.send(kube::patch_request(kube::resources::pods(), work.ns, pod.name,
                                       kube::Patch::Merge, patch, {.field_manager = field_manager}));
   if (marked) return std::optional<json::value>(std::move(*marked));
-  if (marked.error().is_not_found() || marked.error().is_conflict())
+  if (marked.error().is_not_found() || is_of_another(marked.error()))
     return std::optional<json::value>();
   return unavailable(marked.error());
 }

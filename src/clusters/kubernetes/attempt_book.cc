@@ -59,8 +59,7 @@ void AttemptBook::remove(const ports::Attempt& attempt, Time now) {
       return finish(attempt, entry, gone(attempt));
     case Stage::Removing:
     case Stage::Confirming:
-      if (!entry.is_said) entry.outcome = gone(attempt);
-      return;
+      return;  // how it ends is known; of one that is being stopped the loop takes it for gone
     case Stage::Ended:
       entry.stage = Stage::Removing;
       commands_.emplace_back(RemoveObjects{attempt});
@@ -153,6 +152,11 @@ void AttemptBook::made(const ports::Attempt& attempt, Making how, const std::str
   Change change(*this, at);
   Entry& entry = at->second;
   if (how != Making::Unavailable || entry.outcome) unmade_.erase(attempt);
+  if (entry.outcome && how == Making::Unavailable && !reason.empty()) {  // given up meanwhile
+    entry.outcome.reset();
+    return finish(attempt, entry,
+                  start_failed(attempt, entry, "its objects could not be made: " + reason, now));
+  }
   if (entry.outcome) return finish(attempt, entry, *std::exchange(entry.outcome, std::nullopt));
   switch (how) {
     case Making::Done:

@@ -181,6 +181,36 @@ TEST(AttemptBook, WhatIsGivenUpBecauseItWasNeverMadeSaysWhyAndWaits) {
   EXPECT_THAT(late.end_it(), ElementsAre("confirm", "gone")) << "it was made after all";
 }
 
+TEST(AttemptBook, WhatIsGivenUpWhileItCannotBeMadeSaysWhyToo) {
+  Story story;
+  story.book.create(a1, story.now);
+  story.book.remove(a1, story.now);
+  story.book.made(a1, Making::Unavailable, "no space", story.now);
+  EXPECT_THAT(story.next_steps(), ElementsAre("make", "remove"));
+  EXPECT_THAT(
+      story.end_it(),
+      ElementsAre("confirm", "start failed until 10000: its objects could not be made: no space"));
+}
+
+TEST(AttemptBook, ADeleteThatComesAgainOrLateChangesNotHowItEnds) {
+  Story given_up;
+  given_up.book.create(a1, given_up.now);
+  given_up.book.made(a1, Making::Unavailable, "no space", given_up.now);
+  given_up.book.remove(a1, given_up.now);
+  given_up.book.remove(a1, given_up.now);
+  EXPECT_THAT(given_up.next_steps(), ElementsAre("make", "remove"));
+  EXPECT_THAT(
+      given_up.end_it(),
+      ElementsAre("confirm", "start failed until 10000: its objects could not be made: no space"));
+  Story failed;
+  failed.make_it();
+  failed.see(GangPhase::Failed, true, 3, "pod p: exit code 3");
+  failed.book.pass(Time{10'000});
+  EXPECT_THAT(failed.next_steps(), ElementsAre("remove"));
+  failed.book.remove(a1, failed.now);
+  EXPECT_THAT(failed.end_it(), ElementsAre("confirm", "finished false 3 pod p: exit code 3"));
+}
+
 TEST(AttemptBook, AGangWhoseObjectsGoBeforeItsPodsAreReadyIsStartedAgainAtOnce) {
   Story story;
   story.make_it();

@@ -73,7 +73,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   }
   std::string refusal() const {
     const std::lock_guard lock(mutex_);
-    return refusal_;
+    return refusals_.empty() ? "" : refusals_.begin()->second;
   }
 
  private:
@@ -138,7 +138,8 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   void end(const Removal& removal) {
     {
       const std::lock_guard lock(mutex_);
-      refusal_ = removal.refusal;
+      refusals_.erase(removal.ns);
+      if (!removal.refusal.empty()) refusals_.emplace(removal.ns, removal.refusal);
     }
     for (const Place& place : removal.places) place.done(removal.refusal.empty());
     next_removal(removal.ns);
@@ -201,7 +202,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   mutable std::mutex mutex_;
   Lines removing_;  // guarded by mutex_, as the next
   Lines confirming_;
-  std::string refusal_;
+  std::map<std::string, std::string> refusals_;  // by namespace
 };
 
 AttemptRemovals::AttemptRemovals(kube::Client& client, std::string server)

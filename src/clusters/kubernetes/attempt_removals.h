@@ -32,7 +32,8 @@ class AttemptRemovals {
   /// False when it does not answer.
   void confirm_gone(const std::string& ns, const ports::Attempt& attempt,
                     std::function<void(bool is_gone)> done);
-  /// What the server said of the last delete that it did not take; "": it has taken them all since.
+  /// What the server said of a delete that it did not take; "": in each namespace it has taken the
+  /// last one.
   std::string refusal() const;
 
  private:

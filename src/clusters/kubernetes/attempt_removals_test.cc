@@ -114,6 +114,24 @@ TEST(AttemptRemovals, JobsAndPodsGoAlsoWhereRootsCannot) {
   EXPECT_THAT(asked[2], HasSubstr("/pods?"));
 }
 
+TEST(AttemptRemovals, WhatOneNamespaceDidNotTakeIsSaidThoughAnotherTakesAll) {
+  ScriptedServer server;
+  server.then(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"not now"})");
+  for (int i = 0; i < 11; ++i) server.then(200, nothing);
+  const auto client = make_client(server.access());
+  AttemptRemovals removals(*client, "");
+  const auto is_taken = [&](const std::string& ns) {
+    std::promise<bool> done;
+    removals.remove(ns, {"a", 1}, [&](bool is) { done.set_value(is); });
+    return done.get_future().get();
+  };
+  EXPECT_FALSE(is_taken("one"));
+  EXPECT_TRUE(is_taken("two"));
+  EXPECT_EQ(removals.refusal(), "configmaps: not now");
+  EXPECT_TRUE(is_taken("one"));
+  EXPECT_EQ(removals.refusal(), "");
+}
+
 TEST(AttemptRemovals, AttemptZeroIsAllThatAnyServerMadeForTheJob) {
   ScriptedServer server;
   const auto client = make_client(server.access());

@@ -733,9 +733,8 @@ void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
       attempt, [&] { return namespace_of(attempt); },
       [this, attempt](bool is_taken) {
         answer([this, attempt, is_taken] {
-          if (!is_taken) return book_.not_removed(attempt, wall_now());
-          book_.removed(attempt);
-          clearing_.done(attempt);
+          book_.removed(attempt);  // also of what was not taken a part may be all there was
+          if (is_taken) clearing_.done(attempt);
         });
       });
 }

@@ -50,6 +50,19 @@ TEST(ObjectWriter, ANamespaceThatIsNotThereIsNamed) {
   EXPECT_EQ(judged.reason, "there is no namespace 'later'; it is tried again");
 }
 
+TEST(ObjectWriter, AnotherOfTheNameIsToldByTheUidThatThePatchNames) {
+  kube::ApiError error;
+  error.code = 422;
+  error.reason = "Invalid";
+  error.message = R"(Pod "p" is invalid: metadata.uid: Invalid value: "a": field is immutable)";
+  EXPECT_TRUE(is_of_another(error));
+  error.message = R"(Pod "p" is invalid: metadata.labels: Invalid value: "a b")";
+  EXPECT_FALSE(is_of_another(error)) << "that is what was asked for";
+  error.code = 409;
+  error.reason = "Conflict";
+  EXPECT_TRUE(is_of_another(error));
+}
+
 TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
   const auto made = priority_class_object("muster");
   EXPECT_EQ(kube::text_at(made, {"preemptionPolicy"}), "Never");
