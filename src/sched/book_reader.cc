@@ -294,7 +294,7 @@ Status BookReader::take(BookJob& j) {
   if (world_.job_ids_.contains(job.id)) return wrong(fmt::format("job {} is there twice", job.id));
   world_.join_history(job);
   world_.shapes.add_job(job.shape);
-  world_.spare_counts_.add(job.spare, +1);
+  world_.spare_counts_.add(job.spare, JobSlot{j.slot}, +1);
   if (model::is_active(job.state) != j.active.has_value())
     return wrong(fmt::format("job {} is {}, with the wrong nodes", job.id, to_text(job.state)));
   if (j.active) {

@@ -27,7 +27,7 @@ void World::forget_finished(Time until) {
     Job& job = jobs_[slot.index()];
     leave_history(job.history, job.finished);
     shapes.drop_job(job.shape);
-    spare_counts_.add(job.spare, -1);
+    spare_counts_.add(job.spare, slot, -1);
     job_ids_.erase(job.id);
     job = Job{};
     job.state = model::JobState::Cancelled;  // a free slot waits for nothing

@@ -77,24 +77,36 @@ bool SpareLabels::has_some(const AskedLabels& asked) const {
   return found;
 }
 
-void SpareCounts::add(const SpareLabels& labels, int change) {
-  const auto count = [&](std::uint64_t hash) {
-    const auto at = counts_.try_emplace(hash, 0).first;
-    at->second += change;
-    if (at->second == 0) counts_.erase(at);
-  };
+void SpareCounts::add(const SpareLabels& labels, JobSlot job, int change) {
+  std::set<std::uint64_t> hashes;  // several sets of a job may have the same
   labels.for_each([&](std::uint32_t, std::string_view key, std::string_view value) {
-    count(hash_of_key(key));
-    count(hash_of_label(key, value));
+    hashes.insert(hash_of_key(key));
+    hashes.insert(hash_of_label(key, value));
   });
+  for (const std::uint64_t hash : hashes) {
+    const auto at = holders_.try_emplace(hash).first;
+    at->second.jobs += change;
+    at->second.slots += change > 0 ? std::uint64_t{job.v} : -std::uint64_t{job.v};
+    if (at->second.jobs == 0) holders_.erase(at);
+  }
 }
 
 bool SpareCounts::may_have(const AskedLabels& asked) const {
-  bool found = false;
+  const auto who = who_may_have(asked);
+  return !who || !who->empty();
+}
+
+std::optional<std::vector<JobSlot>> SpareCounts::who_may_have(const AskedLabels& asked) const {
+  std::set<JobSlot> found;
+  bool are_all_known = true;
   asked.for_each([&](const std::string& key, const std::optional<std::string>& value) {
-    found = found || counts_.contains(value ? hash_of_label(key, *value) : hash_of_key(key));
+    const auto at = holders_.find(value ? hash_of_label(key, *value) : hash_of_key(key));
+    if (at == holders_.end()) return;
+    are_all_known = are_all_known && at->second.jobs == 1;
+    found.insert(JobSlot{static_cast<std::uint32_t>(at->second.slots)});
   });
-  return found;
+  if (!are_all_known) return std::nullopt;
+  return std::vector<JobSlot>(found.begin(), found.end());
 }
 
 void AskedLabels::add(const AskedLabels& others) {
@@ -192,14 +204,17 @@ void World::set_gang(Job& job, const model::Gang& gang) {
 
 void World::ask_labels(const AskedLabels& asked) {
   if (asked.empty()) return;
-  if (spare_counts_.may_have(asked)) {
-    const std::set<JobSlot> left = left_behind();
-    for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
-      const Job& job = jobs_[i];
-      const bool can_be_met =
-          !model::is_final(job.state) || job.active || left.contains(JobSlot{i});
-      if (can_be_met && job.spare.has_some(asked)) show_labels(JobSlot{i}, asked);
-    }
+  const auto who = spare_counts_.who_may_have(asked);
+  const std::set<JobSlot> left = !who || !who->empty() ? left_behind() : std::set<JobSlot>();
+  const auto show_if_met = [&](JobSlot slot) {
+    const Job& job = jobs_[slot.index()];
+    const bool can_be_met = !model::is_final(job.state) || job.active || left.contains(slot);
+    if (can_be_met && job.spare.has_some(asked)) show_labels(slot, asked);
+  };
+  if (who) {
+    for (const JobSlot slot : *who) show_if_met(slot);
+  } else {
+    for (std::uint32_t i = 0; i < jobs_.size(); ++i) show_if_met(JobSlot{i});
   }
   shapes.ask_labels(asked);
 }
@@ -213,9 +228,9 @@ std::set<JobSlot> World::left_behind() const {
 void World::show_labels(JobSlot slot, const AskedLabels& asked) {
   Job& job = jobs_[slot.index()];
   model::Gang gang = shapes[job.shape].gang;
-  spare_counts_.add(job.spare, -1);
+  spare_counts_.add(job.spare, slot, -1);
   put_back(gang, job.spare, asked);
-  spare_counts_.add(job.spare, +1);
+  spare_counts_.add(job.spare, slot, +1);
   const bool stands = !job.line.is_none();
   if (stands) dequeue(slot);
   const ShapeId old = job.shape;

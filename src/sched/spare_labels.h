@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/job.h"
 #include "sched/ids.h"
@@ -71,16 +72,23 @@ struct ShownLabels {
   SpareLabels spare;
 };
 
-/// How many there are of each, and of each key, so that nobody is searched for what nobody has. By
-/// hashes: two that share one are counted together.
+/// How many jobs have each, and each key, so that nobody is searched for what nobody has, and one
+/// that alone has it is found. By hashes: two that share one are counted together.
 class SpareCounts {
  public:
-  void add(const SpareLabels& labels, int change);
+  void add(const SpareLabels& labels, JobSlot job, int change);
   bool may_have(const AskedLabels& asked) const;
+  /// All who may have some; nothing if only a search tells.
+  std::optional<std::vector<JobSlot>> who_may_have(const AskedLabels& asked) const;
   friend bool operator==(const SpareCounts&, const SpareCounts&) = default;
 
  private:
-  boost::unordered_flat_map<std::uint64_t, std::int64_t> counts_;  // lookup-only
+  struct Holders {
+    std::int64_t jobs = 0;
+    std::uint64_t slots = 0;  // the sum of theirs: of one it is its own
+    friend bool operator==(const Holders&, const Holders&) = default;
+  };
+  boost::unordered_flat_map<std::uint64_t, Holders> holders_;  // lookup-only
 };
 
 bool has_spare(const model::Gang& gang, const AskedLabels& asked);

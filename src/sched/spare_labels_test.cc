@@ -166,6 +166,31 @@ TEST_F(Spare, ATrialGivesBackWhatItShowedOfJobsThatHoldNodes) {
   }
 }
 
+TEST(SpareCounts, WhoAloneHasALabelIsFoundWithoutASearch) {
+  const auto asked = [](const char* key, const char* value) {
+    AskedLabels labels;
+    value == nullptr ? labels.add(key) : labels.add(key, value);
+    return labels;
+  };
+  SpareLabels one;  // both of its sets have it
+  one.add(0, "app", "x");
+  one.add(1, "app", "x");
+  SpareLabels other;
+  other.add(0, "app", "y");
+  SpareCounts counts;
+  counts.add(one, JobSlot{7}, +1);
+  counts.add(other, JobSlot{9}, +1);
+  EXPECT_EQ(counts.who_may_have(asked("app", "x")), std::vector{JobSlot{7}});
+  EXPECT_EQ(counts.who_may_have(asked("app", "z")), std::vector<JobSlot>{});
+  EXPECT_EQ(counts.who_may_have(asked("app", nullptr)), std::nullopt) << "two have some";
+  EXPECT_TRUE(counts.may_have(asked("app", nullptr)));
+  counts.add(one, JobSlot{7}, -1);
+  EXPECT_EQ(counts.who_may_have(asked("app", nullptr)), std::vector{JobSlot{9}});
+  counts.add(other, JobSlot{9}, -1);
+  EXPECT_FALSE(counts.may_have(asked("app", nullptr)));
+  EXPECT_EQ(counts, SpareCounts{});
+}
+
 TEST_F(Spare, OthersKeysStayBesideTheJob) {
   submit(labelled("a", {{"app", "x"}, {"job-name", "a"}}));
   submit(shy("shy", "app", "x"));

@@ -134,7 +134,7 @@ JobSlot World::add_job(Job job) {
   free_jobs_.pop_back();
   join_history(job);
   shapes.add_job(job.shape);
-  spare_counts_.add(job.spare, +1);
+  spare_counts_.add(job.spare, slot, +1);
   jobs_[slot.index()] = std::move(job);
   job_ids_.emplace(jobs_[slot.index()].id, slot);
   return slot;
@@ -144,7 +144,7 @@ JobSlot World::add_guest(Job job) {
   const JobSlot slot{static_cast<std::uint32_t>(jobs_.size())};
   join_history(job);
   shapes.add_job(job.shape);
-  spare_counts_.add(job.spare, +1);
+  spare_counts_.add(job.spare, slot, +1);
   jobs_.push_back(std::move(job));
   job_ids_.emplace(jobs_.back().id, slot);
   return slot;
@@ -157,6 +157,7 @@ void World::withdraw_guest(JobSlot newest) {
   job_ids_.erase(job.id);
   leave_history(job.history, histories_[job.history.index()].idle_since);
   shapes.drop_job(job.shape);
+  spare_counts_.add(job.spare, newest, -1);
   jobs_.pop_back();
 }
 
