@@ -276,7 +276,7 @@ class LostBooks(LeftBehind):
         self.create(*made)
         self.wait("all run", lambda: len(self.running()) == 4)
         self.wait_state("old", "Running")
-        self.wait_phase("new", "Running")
+        self.wait("the other too", lambda: self.status("new").get("phase") == "Running")
         before, there = self.running(), self.uids()
         self.lose_books()
         self.wait("they wait for their queue", lambda: say_why("old") and say_why("new"))
