@@ -27,7 +27,7 @@ def start_all(clusters):
     """All at once; when one fails, none is left."""
     try:
         with ThreadPoolExecutor(len(clusters)) as pool:
-            list(pool.map(ControlPlane.start, clusters))
+            list(pool.map(lambda cluster: cluster.start(), clusters))
     except BaseException:
         stop_all(clusters)
         raise
@@ -35,7 +35,7 @@ def start_all(clusters):
 
 def stop_all(clusters):
     with ThreadPoolExecutor(len(clusters)) as pool:
-        list(pool.map(ControlPlane.stop, clusters))
+        list(pool.map(lambda cluster: cluster.stop(), clusters))
 
 
 def write_kubeconfig(clusters, path, with_tokens=False):

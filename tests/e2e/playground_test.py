@@ -49,6 +49,9 @@ def use(binary, said):
     muster("submit", "--name", "played", "--pods", "2", "--gpus", "1", "--", "sleep", "600")
     wait_until("the job runs",
                lambda: re.search(r"played\s.*running", muster("list"), re.IGNORECASE))
+    if "run --cluster node" in said:
+        hello = muster("run", "--cluster", "node", "--", "sh", "-c", "echo hello from $(hostname)")
+        assert "hello from" in hello, hello
 
 
 def main():
