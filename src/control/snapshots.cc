@@ -70,15 +70,25 @@ void Snapshots::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+/// By a thread that ends with it: allocators keep what a thread has freed for that thread, and this
+/// was a second world.
+Result<SnapshotReport> Snapshots::write_apart() {
+  Result<SnapshotReport> written = Error{Fault::Unavailable, "no thread"};
+  std::thread writer([&] {
+    options_.begun();
+    written = write_snapshot(store_, options_.policy(), [this] { return !stopping_; });
+  });
+  writer.join();
+  return written;
+}
+
 void Snapshots::run() {
-  options_.begun();
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || is_due(); });
     if (stopping_) return;
     lock.unlock();
-    const Result<SnapshotReport> written =
-        write_snapshot(store_, options_.policy(), [this] { return !stopping_; });
+    const Result<SnapshotReport> written = write_apart();
     if (written) {
       proven_ = written->sequence;
       every_ = std::max({options_.every, written->jobs / 4, std::uint64_t{1}});

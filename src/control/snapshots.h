@@ -35,8 +35,8 @@ class Snapshots {
     std::uint64_t every = 100'000;
     Duration retry_pause = seconds(30);  // after one that failed
     std::function<sched::Policy()> policy;
-    // On the snapshots' thread, as it begins and after each try.
-    std::function<void()> begun = [] {};
+    std::function<void()> begun = [] {};  // on the thread that writes one, before anything else
+    // After each try.
     std::function<void(const SnapshotReport&)> written;
     std::function<void(const Error&)> failed;
   };
@@ -55,6 +55,7 @@ class Snapshots {
   std::uint64_t proven() const { return proven_; }
 
  private:
+  Result<SnapshotReport> write_apart();
   void run();
   bool is_due() const { return newest_ >= proven_ + every_; }
 
