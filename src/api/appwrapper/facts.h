@@ -78,8 +78,8 @@ struct WrapperFacts {
   std::optional<model::JobCourse> row = {};  // once its job is in the books
   std::optional<WrapperWait> wait = {};      // of a job that waits
   Boxed<ports::AttemptSight> sight = {};     // of row->attempt; of another one it says nothing
-  Boxed<std::string> failed_before =
-      {};                     // v1beta2: an earlier server said that it failed for good: why
+  /// v1beta2: an earlier server said that it failed for good: why.
+  Boxed<std::string> failed_before = {};
   bool keeps_failed = false;  // and that what it made is kept, which is not known to be gone
 
   /// Something was seen of the job's newest attempt.
