@@ -132,14 +132,19 @@ class FailingAnswers(Proxied):
         self.proxy.fault = lambda asked: None
         self.wait_state(job, "Running")
 
-    def test_deletes_that_are_not_taken_hold_up_what_is_new_and_are_told(self):
+    def meet_stray(self, refused):
+        """Beside a Job of its own, whose metadata is given; deletes of such a path are refused."""
         self.wait_state(self.gang("sleep"), "Running")
         self.server.kill()
         meta = self.jobs()[0]["metadata"]
         self.add_stray(meta)
         self.proxy.fault = every(Answer(409, "Conflict"), lambda asked: (
-            asked.method == "DELETE" and "/jobs" in asked.path))
+            asked.method == "DELETE" and refused in asked.path))
         self.server.start()
+        return meta
+
+    def test_deletes_that_are_not_taken_hold_up_what_is_new_and_are_told(self):
+        self.meet_stray("/jobs")
         job = self.gang("sleep")
 
         def told():
@@ -152,13 +157,7 @@ class FailingAnswers(Proxied):
         self.assertNotIn("stray", [job["metadata"]["name"] for job in self.jobs()])
 
     def test_where_roots_cannot_be_deleted_what_has_none_goes_and_holds_up_nothing(self):
-        self.wait_state(self.gang("sleep"), "Running")
-        self.server.kill()
-        meta = self.jobs()[0]["metadata"]
-        self.add_stray(meta)
-        self.proxy.fault = every(Answer(409, "Conflict"), lambda asked: (
-            asked.method == "DELETE" and "/configmaps" in asked.path))
-        self.server.start()
+        meta = self.meet_stray("/configmaps")
         self.wait("its Job goes all the same",
                   lambda: [job["metadata"]["uid"] for job in self.jobs()] == [meta["uid"]])
         self.wait_state(self.gang("sleep"), "Running")
