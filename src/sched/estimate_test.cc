@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "sched/testing/site.h"
 
@@ -64,6 +66,28 @@ TEST(Estimate, WhoSeesNoNodesGivesNoneAndScoresNone) {
   EXPECT_GT(site.job("seen").first_high, Time{0});
   site.plan();
   EXPECT_EQ(site.world.estimate_score.scored, 1u) << "of the one that was given";
+}
+
+TEST(Estimate, StagesThatWaitForAllOfTheStageBeforeAreLookedAtOnce) {
+  Desk desk;
+  desk.submit(job_spec("busy", "q", 1, 8));
+  desk.plan();
+  std::vector<std::string> before;
+  for (int stage = 0; stage < 9; ++stage) {
+    std::vector<std::string> here;
+    for (int i = 0; i < 10; ++i) {
+      model::JobSpec spec = job_spec("j" + std::to_string(stage) + std::to_string(i), "q", 1, 8);
+      spec.depends_on = before;
+      desk.submit(spec);
+      here.push_back(spec.id);
+    }
+    before = here;
+  }
+  desk.plan();
+  // By every way through the stages it would be looked at a hundred million times.
+  const Estimate last =
+      expected_start(desk.world, desk.agenda, desk.policy, desk.world.find_job("j80"), desk.now);
+  EXPECT_GT(last.expected, desk.now + desk.policy.default_run_time);
 }
 
 TEST(Estimate, AnotherUsersJobsTeachNothing) {

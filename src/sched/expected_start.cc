@@ -1,6 +1,8 @@
 // The estimate of one waiting job, from what keeps it waiting: jobs in the way of its room or
 // quota, the job before it, those it depends on.
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "sched/estimate.h"
 #include "sched/judge.h"
@@ -26,6 +28,8 @@ class Forecast {
     if (job.active) return now_;
     const bool waits_for_itself = std::find(way_.begin(), way_.end(), slot) != way_.end();
     if (model::is_final(job.state) || waits_for_itself) return Time::never();
+    const auto known = known_.find(slot);
+    if (known != known_.end()) return known->second;
     way_.push_back(slot);
     Time start = after_dependencies(job, followed);
     if (!start.is_never()) {
@@ -33,6 +37,7 @@ class Forecast {
           start, std::max(held_up(slot, followed), estimate(world_, slot, policy_, now_).expected));
     }
     way_.pop_back();
+    known_.emplace(slot, start);
     return start;
   }
 
@@ -97,7 +102,8 @@ class Forecast {
   Agenda& agenda_;
   const Policy& policy_;
   Time now_;
-  std::vector<JobSlot> way_;  // from the job asked about to the one at hand
+  std::vector<JobSlot> way_;       // from the job asked about to the one at hand
+  std::map<JobSlot, Time> known_;  // stages of many jobs that all wait for all of the stage before
 };
 
 }  // namespace
