@@ -1,6 +1,7 @@
 // What the engine remembers of each job, and the lines in which equal waiting jobs stand.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -106,10 +107,11 @@ inline Stay stay_of(const Job& job) {
 }
 
 /// What stopping an attempt would cost, apart from the job: all running jobs of a cluster are
-/// looked through whenever somebody must go.
+/// looked through whenever somebody must go, and while it is lost or drains.
 struct Stake {
   bool stopping = false;
   bool preemptible = false;
+  bool reruns = false;      // elsewhere, when its cluster is lost
   int priority = 0;         // class, and
   std::uint64_t types = 0;  // GPU types of its nodes, a bit for each, if others may evict it
   std::int64_t gpu_milli = 0;
@@ -121,13 +123,21 @@ struct Stake {
 
 inline Stake stake_of(const Job& job, const model::Gang& gang) {
   const Active& a = *job.active;
-  return {a.stopping,  gang.preemptible, a.counted_at,    a.counted_types,
+  const bool reruns = gang.on_cluster_loss == model::OnClusterLoss::Rerun;
+  return {a.stopping,  gang.preemptible, reruns,          a.counted_at,    a.counted_types,
           a.gpu_milli, a.started_at,     a.checkpoint_at, gang.min_runtime};
 }
 
 /// Order inside a queue: the user's priority, then the order of submission.
 inline bool comes_before(const Job& a, const Job& b) {
   return std::tie(b.priority, a.seq, a.id) < std::tie(a.priority, b.seq, b.id);
+}
+
+/// Clusters where its starts failed come after all others, the one that failed last at the end:
+/// otherwise it would try the same one for ever. 0: none failed there.
+inline std::ptrdiff_t turn_of(const Job& job, ClusterId cluster) {
+  const auto it = std::find(job.failed_in.begin(), job.failed_in.end(), cluster);
+  return it == job.failed_in.end() ? 0 : 1 + (it - job.failed_in.begin());
 }
 
 /// Jobs of one queue, shape, priority and run-time limit: equal in everything that decides, so only

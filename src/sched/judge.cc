@@ -174,18 +174,13 @@ class QuotaAnswers {
   boost::container::small_vector<std::optional<std::optional<OverQuota>>, 8> answers_;
 };
 
-/// Clusters where its starts failed are looked at once the others have no room, the one that failed
-/// last at the end: idle nodes alone would have it try the same cluster for ever.
+/// Clusters where its starts failed are looked at once the others have no room.
 void failed_last(const Job& job, std::vector<Candidate>& candidates) {
   if (job.failed_in.empty()) return;
-  const auto turn = [&](const Candidate& c) {
-    const auto it = std::find(job.failed_in.begin(), job.failed_in.end(), c.venue->cluster);
-    return it == job.failed_in.end() ? 0 : 1 + (it - job.failed_in.begin());
-  };
   std::vector<Candidate> in_turn;
   for (std::ptrdiff_t at = 0; at <= std::ssize(job.failed_in); ++at) {
     for (Candidate& c : candidates) {
-      if (turn(c) != at) continue;
+      if (turn_of(job, c.venue->cluster) != at) continue;
       c.score.failed_before = at > 0;
       in_turn.push_back(std::move(c));
     }

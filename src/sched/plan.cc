@@ -93,27 +93,33 @@ class Planner {
     plan_.decisions.emplace_back(model::Stopped{job.id, job.attempt, why, beneficiary});
   }
 
-  std::vector<JobSlot> by_id(const std::vector<JobSlot>& slots) const {
-    std::vector<JobSlot> sorted = slots;
-    std::sort(sorted.begin(), sorted.end(),
+  std::vector<JobSlot> by_id(std::vector<JobSlot> slots) const {
+    std::sort(slots.begin(), slots.end(),
               [&](JobSlot a, JobSlot b) { return world_.job(a).id < world_.job(b).id; });
-    return sorted;
+    return slots;
+  }
+
+  /// While a cluster is lost or drains this is asked with every event, and most of its jobs stay or
+  /// have been told: so they are chosen by their stakes, without a look at any job.
+  template <typename Chosen>
+  void stop_all(ClusterId cluster, model::StopWhy why, Chosen is_chosen) {
+    const std::vector<Stake>& stakes = world_.stakes_in(cluster);
+    std::vector<JobSlot> chosen;
+    for (std::size_t i = 0; i < stakes.size(); ++i) {
+      if (is_chosen(stakes[i])) chosen.push_back(world_.active_in(cluster)[i]);
+    }
+    for (const JobSlot slot : by_id(std::move(chosen))) stop(slot, why, "");
   }
 
   void leave_draining(ClusterId cluster) {
-    for (const JobSlot slot : by_id(world_.active_in(cluster))) {
-      if (world_.shapes[world_.job(slot).shape].gang.preemptible)
-        stop(slot, model::StopWhy::Drain, "");
-    }
+    stop_all(cluster, model::StopWhy::Drain,
+             [](const Stake& stake) { return stake.preemptible && !stake.stopping; });
   }
 
   void rerun_lost(ClusterId cluster) {
-    for (const JobSlot slot : by_id(world_.active_in(cluster))) {
-      const auto choice = world_.shapes[world_.job(slot).shape].gang.on_cluster_loss;
-      if (choice == model::OnClusterLoss::Rerun || !policy_.rules.has(Rule::RerunOnLoss)) {
-        stop(slot, model::StopWhy::ClusterLost, "");
-      }
-    }
+    stop_all(cluster, model::StopWhy::ClusterLost, [&](const Stake& stake) {
+      return stake.reruns || !policy_.rules.has(Rule::RerunOnLoss);
+    });
   }
 
   /// Reservations whose time has come without a start, or whose cluster takes no jobs any more, are

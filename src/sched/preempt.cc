@@ -614,15 +614,18 @@ bool VictimPool::may_have_room(const Ask& ask, int below) const {
   return anybody && milli >= ask.least_gpu_milli();
 }
 
-/// By score; among equals where the least is lost, then where the fewest go.
-void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
+/// Where no start of it failed, then by score; among equals where the least is lost, then where the
+/// fewest go.
+void VictimPool::choose_cluster(const Job& job, const Venues& venues,
                                 std::vector<std::pair<std::size_t, Preemption>>& found,
                                 VictimSearch& search) const {
   if (found.empty()) return;
-  const std::vector<ClusterScore> known = score_venues(world_, policy_, shape, venues);
+  const std::vector<ClusterScore> known =
+      score_venues(world_, policy_, world_.shapes[job.shape], venues);
   std::int64_t least = found.front().second.lost_gpu_ms;
   for (const auto& [venue, p] : found) least = std::min(least, p.lost_gpu_ms);
   struct Row {
+    std::ptrdiff_t turn = 0;
     std::int64_t lost = 0;
     std::size_t victims = 0;
     std::size_t at = 0;
@@ -631,13 +634,15 @@ void VictimPool::choose_cluster(const Shape& shape, const Venues& venues,
   std::vector<Row> rows;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Preemption& p = found[i].second;
-    rows.push_back({p.lost_gpu_ms, p.victims.size(), i, known[found[i].first]});
+    const std::ptrdiff_t turn = turn_of(job, p.cluster);
+    rows.push_back({turn, p.lost_gpu_ms, p.victims.size(), i, known[found[i].first]});
+    rows.back().score.failed_before = turn > 0;
     set_points(rows.back().score, Part::Damage, damage_points(rows.back().lost, least),
                policy_.cluster_weights);
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    if (a.score.total != b.score.total) return a.score.total > b.score.total;
-    return std::tie(a.lost, a.victims, a.at) < std::tie(b.lost, b.victims, b.at);
+    return std::tie(a.turn, b.score.total, a.lost, a.victims, a.at) <
+           std::tie(b.turn, a.score.total, b.lost, b.victims, b.at);
   });
   search.found = std::move(found[rows.front().at].second);
   for (const Row& row : rows) {
@@ -670,7 +675,7 @@ VictimSearch VictimPool::search(Placer& placer, const Venues& venues, JobSlot sl
     if (auto here = choose(ask, limit, result))
       found.emplace_back(static_cast<std::size_t>(&venue - venues.all.data()), std::move(*here));
   }
-  choose_cluster(world_.shapes[world_.job(slot).shape], venues, found, result);
+  choose_cluster(world_.job(slot), venues, found, result);
   // Who is protected now may go later: each line must look again then.
   result.no_room = result.no_room && result.protected_until.is_never();
   return result;

@@ -153,7 +153,7 @@ class VictimPool {
                                  const Victims& known, bool by_count) const;
   std::optional<Victims> fewest(Ask& ask, const Victims& all, const Victims& here,
                                 std::size_t needed, bool by_count) const;
-  void choose_cluster(const Shape& shape, const Venues& venues,
+  void choose_cluster(const Job& job, const Venues& venues,
                       std::vector<std::pair<std::size_t, Preemption>>& found,
                       VictimSearch& search) const;
 
