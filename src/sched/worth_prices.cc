@@ -126,11 +126,13 @@ std::size_t add_classes(Mix& mix, std::span<const NodeCount> fleet) {
   for (const NodeCount& n : fleet) {
     if (n.state.gpus > 0) seen[n.state.model] = true;
   }
-  std::map<std::vector<bool>, std::uint8_t> known;
+  using Open = std::array<std::uint64_t, kinds_max / 64>;  // a bit for each kind
+  std::map<Open, std::uint8_t> known;
   const auto classify = [&](std::size_t model) {
-    std::vector<bool> open;
-    for (const Mix::Kind& kind : mix.kinds) open.push_back(kind.shape.admits(model));
-    const auto [it, fresh] = known.emplace(std::move(open), std::uint8_t(known.size()));
+    Open open{};
+    for (std::size_t i = 0; i < mix.kinds.size(); ++i)
+      open[i / 64] |= std::uint64_t{mix.kinds[i].shape.admits(model)} << (i % 64);
+    const auto [it, fresh] = known.emplace(open, std::uint8_t(known.size()));
     if (fresh) mix.model_of_class.push_back(static_cast<std::uint8_t>(model));
     mix.class_of_model[model] = it->second;
   };
@@ -196,17 +198,20 @@ class PriceSearch {
   };
 
   void gather(std::span<const NodeCount> fleet);
-  void fill(std::size_t cls);
+  void take_prices(std::size_t cls);
+  const Mix::Table& filled_table(std::size_t at);
+  std::size_t table_for(const Room& room, std::int64_t bound);
   void value_stock();
   void stand(const Stock& s);
   void leave(const Stock& s);
-  void add_usage(std::size_t table);
+  void add_usage(std::size_t at);
   void adjust();
 
   Mix& mix_;
   std::size_t classes_in_fleet_;
   std::vector<Offering> offerings_;                // by class
   std::vector<std::vector<std::int64_t>> offers_;  // by table
+  std::vector<char> filled_;                       // by table: at the prices its class has taken
   std::vector<Stock> stock_;
   std::vector<std::int64_t> supply_;  // by kind: log2 of the pods to come, with count_bits
   std::vector<Openings> openings_;    // by table, of the classes in the fleet
@@ -220,6 +225,7 @@ PriceSearch::PriceSearch(Mix& mix, std::span<const NodeCount> fleet)
   for (const std::uint8_t model : mix.model_of_class) offerings_.emplace_back(mix, model);
   mix.tables.resize(offerings_.size() * Mix::tables_per_class);
   offers_.resize(mix.tables.size());
+  filled_.resize(mix.tables.size());
   openings_.resize(classes_in_fleet_ * Mix::tables_per_class);
   gather(fleet);
   std::int64_t pods_milli = 0;
@@ -251,9 +257,9 @@ void PriceSearch::gather(std::span<const NodeCount> fleet) {
 }
 
 void PriceSearch::run(int rounds) {
-  for (std::size_t cls = 0; cls < classes_in_fleet_; ++cls) fill(cls);
+  for (std::size_t cls = 0; cls < classes_in_fleet_; ++cls) take_prices(cls);
   for (Stock& s : stock_) {
-    s.table = valuate(mix_, s.room).table;
+    s.table = table_for(s.room, std::numeric_limits<std::int64_t>::max());
     stand(s);
   }
   if (stock_.empty() || mix_.kinds.empty()) rounds = 0;
@@ -265,23 +271,36 @@ void PriceSearch::run(int rounds) {
     adjust();
     if (round == rounds) break;
     for (std::size_t i = 0; i < std::min(classes_in_fleet_, classes_per_round); ++i) {
-      fill(next_class_);
+      take_prices(next_class_);
       next_class_ = next_class_ + 1 < classes_in_fleet_ ? next_class_ + 1 : 0;
     }
     value_stock();
   }
-  for (std::size_t cls = rounds > 0 ? 0 : classes_in_fleet_; cls < offerings_.size(); ++cls) {
-    fill(cls);
-  }
+  for (std::size_t cls = 0; cls < offerings_.size(); ++cls) take_prices(cls);
+  for (std::size_t at = 0; at < mix_.tables.size(); ++at) filled_table(at);
 }
 
-void PriceSearch::fill(std::size_t cls) {
+/// From now on its tables are those at the prices as they stand.
+void PriceSearch::take_prices(std::size_t cls) {
   offerings_[cls].take_prices(mix_);
-  for (std::size_t i = 0; i < Mix::tables_per_class; ++i) {
-    const std::size_t table = cls * Mix::tables_per_class + i;
-    offerings_[cls].offers(prices_of(mix_, table), offers_[table]);
-    mix_.tables[table] = fill_table(offerings_[cls], offers_[table]);
+  std::fill_n(filled_.begin() + static_cast<std::ptrdiff_t>(cls * Mix::tables_per_class),
+              Mix::tables_per_class, char{0});
+}
+
+/// Filled when it is first looked at: between two rounds the rooms of a fleet look at few.
+const Mix::Table& PriceSearch::filled_table(std::size_t at) {
+  if (!filled_[at]) {
+    filled_[at] = 1;
+    const Offering& offering = offerings_[at / Mix::tables_per_class];
+    offering.offers(prices_of(mix_, at), offers_[at]);
+    mix_.tables[at] = fill_table(offering, offers_[at]);
   }
+  return mix_.tables[at];
+}
+
+std::size_t PriceSearch::table_for(const Room& room, std::int64_t bound) {
+  const auto table_at = [&](std::size_t at) -> const Mix::Table& { return filled_table(at); };
+  return valuate_by(mix_, room, bound, table_at).table;
 }
 
 void PriceSearch::value_stock() {
@@ -289,10 +308,11 @@ void PriceSearch::value_stock() {
   for (std::size_t i = 0; i < count; ++i) {
     Stock& s = stock_[next_room_];
     next_room_ = next_room_ + 1 < stock_.size() ? next_room_ + 1 : 0;
-    const std::size_t table = valuate(mix_, s.room, worth_under(mix_, s.room, s.table)).table;
-    if (table == s.table) continue;
+    filled_table(s.table);
+    const std::size_t now = table_for(s.room, worth_under(mix_, s.room, s.table));
+    if (now == s.table) continue;
     leave(s);
-    s.table = table;
+    s.table = now;
     stand(s);
   }
 }
@@ -313,12 +333,12 @@ void PriceSearch::leave(const Stock& s) {
 
 /// Runs the choices behind one table forward: how many pods of each kind the openings are expected
 /// to take.
-void PriceSearch::add_usage(std::size_t table) {
-  const Mix::Table& t = mix_.tables[table];
-  const Offering& offering = offerings_[table / Mix::tables_per_class];
+void PriceSearch::add_usage(std::size_t at) {
+  const Mix::Table& t = filled_table(at);
+  const Offering& offering = offerings_[at / Mix::tables_per_class];
   const std::vector<Offering::Group>& groups = offering.groups();
-  const std::vector<std::int64_t>& offers = offers_[table];
-  Openings open = openings_[table];
+  const std::vector<std::int64_t>& offers = offers_[at];
+  Openings open = openings_[at];
   std::vector<std::uint64_t> taken(groups.size(), 0);
   for (std::size_t n = gpus_max; n >= 1; --n) {
     if (open.whole[n] == 0) continue;
@@ -344,7 +364,7 @@ void PriceSearch::add_usage(std::size_t table) {
       open.share[rest] += pods;
     }
   }
-  const PricePair prices = prices_of(mix_, table);
+  const PricePair prices = prices_of(mix_, at);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t i = groups[g].first; i < groups[g].last; ++i) {
       const Offering::Item& item = offering.items()[i];

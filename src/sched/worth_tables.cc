@@ -1,6 +1,7 @@
 #include "sched/worth_tables.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "sched/worth_math.h"
@@ -126,26 +127,9 @@ std::int64_t worth_under(const Mix& mix, const Room& room, std::size_t table) {
   return sum;
 }
 
-// The node's CPU and memory are shared by its GPUs: the fill is bounded by (GPU fill at a price) +
-// (CPU, memory at that price) for every price, so the least over the prices is the node's worth,
-// and the minimiser its own price of CPU and memory.
-Valuation valuate(const Mix& mix, const Room& room, std::int64_t bound) {
-  Valuation best;
-  const std::size_t first = room.cls * Mix::tables_per_class;
-  for (std::size_t m = 0; m < Mix::mem_prices; ++m) {
-    const std::int64_t memory = mix.mem_price[m] * room.memory;
-    for (std::size_t c = 0; c < Mix::cpu_prices; ++c) {
-      std::int64_t sum = (mix.cpu_price[c] * room.cpu + memory) >> price_bits;
-      // Prices ascend and fills are never negative: the rest of the row is no better.
-      if (sum >= best.worth || sum > bound) break;
-      const std::size_t table = first + c * Mix::mem_prices + m;
-      const Mix::Table& t = mix.tables[table];
-      sum += t.whole[room.whole];
-      for (std::size_t i = 0; i < room.partial; ++i) sum += t.share[room.slots[i]];
-      if (sum < best.worth) best = {sum, table};
-    }
-  }
-  return best;
+Valuation valuate(const Mix& mix, const Room& room) {
+  return valuate_by(mix, room, std::numeric_limits<std::int64_t>::max(),
+                    [&](std::size_t table) -> const Mix::Table& { return mix.tables[table]; });
 }
 
 }  // namespace muster::sched::worth

@@ -93,8 +93,33 @@ struct Valuation {
 std::int64_t worth_under(const Mix& mix, const Room& room, std::size_t table);
 
 /// The least over all tables, the first of equals. `bound` must not be below it; the closer, the
-/// faster.
-Valuation valuate(const Mix& mix, const Room& room,
-                  std::int64_t bound = std::numeric_limits<std::int64_t>::max());
+/// faster. `table_at` gives a table by its place in the mix; most are not asked for.
+///
+/// The node's CPU and memory are shared by its GPUs: the fill is bounded by (GPU fill at a price) +
+/// (CPU, memory at that price) for every price, so the least over the prices is the node's worth,
+/// and the minimiser its own price of CPU and memory.
+template <typename TableAt>
+Valuation valuate_by(const Mix& mix, const Room& room, std::int64_t bound,
+                     const TableAt& table_at) {
+  Valuation best;
+  const std::size_t first = room.cls * Mix::tables_per_class;
+  for (std::size_t m = 0; m < Mix::mem_prices; ++m) {
+    const std::int64_t memory = mix.mem_price[m] * room.memory;
+    for (std::size_t c = 0; c < Mix::cpu_prices; ++c) {
+      std::int64_t sum = (mix.cpu_price[c] * room.cpu + memory) >> price_bits;
+      // Prices ascend and fills are never negative: the rest of the row is no better.
+      if (sum >= best.worth || sum > bound) break;
+      const std::size_t table = first + c * Mix::mem_prices + m;
+      const Mix::Table& t = table_at(table);
+      sum += t.whole[room.whole];
+      for (std::size_t i = 0; i < room.partial; ++i) sum += t.share[room.slots[i]];
+      if (sum < best.worth) best = {sum, table};
+    }
+  }
+  return best;
+}
+
+/// The same, of a mix whose tables are all filled.
+Valuation valuate(const Mix& mix, const Room& room);
 
 }  // namespace muster::sched::worth
