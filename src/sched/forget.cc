@@ -115,7 +115,7 @@ TextId World::text_id(const std::string& text) {
     free_texts_.pop_back();
     texts_[id.index()] = text;
   }
-  text_ids_.emplace(text, id);
+  text_ids_.emplace(texts_[id.index()], id);
   return id;
 }
 

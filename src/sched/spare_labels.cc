@@ -86,7 +86,7 @@ void SpareCounts::add(const SpareLabels& labels, JobSlot job, int change) {
   for (const std::uint64_t hash : hashes) {
     const auto at = holders_.try_emplace(hash).first;
     at->second.jobs += change;
-    at->second.slots += change > 0 ? std::uint64_t{job.v} : -std::uint64_t{job.v};
+    at->second.slots += change > 0 ? job.v : -job.v;
     if (at->second.jobs == 0) holders_.erase(at);
   }
 }
@@ -103,7 +103,7 @@ std::optional<std::vector<JobSlot>> SpareCounts::who_may_have(const AskedLabels&
     const auto at = holders_.find(value ? hash_of_label(key, *value) : hash_of_key(key));
     if (at == holders_.end()) return;
     are_all_known = are_all_known && at->second.jobs == 1;
-    found.insert(JobSlot{static_cast<std::uint32_t>(at->second.slots)});
+    found.insert(JobSlot{at->second.slots});
   });
   if (!are_all_known) return std::nullopt;
   return std::vector<JobSlot>(found.begin(), found.end());

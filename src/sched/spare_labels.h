@@ -84,8 +84,8 @@ class SpareCounts {
 
  private:
   struct Holders {
-    std::int64_t jobs = 0;
-    std::uint64_t slots = 0;  // the sum of theirs: of one it is its own
+    std::int32_t jobs = 0;
+    std::uint32_t slots = 0;  // the sum of theirs, round the end: of one it is its own
     friend bool operator==(const Holders&, const Holders&) = default;
   };
   boost::unordered_flat_map<std::uint64_t, Holders> holders_;  // lookup-only

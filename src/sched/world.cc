@@ -97,7 +97,6 @@ World::World(const World& other)
       texts_(other.texts_),
       text_uses_(other.text_uses_),
       free_texts_(other.free_texts_),
-      text_ids_(other.text_ids_),
       histories_(other.histories_),
       learned_ms_(other.learned_ms_),
       history_ids_(other.history_ids_),
@@ -111,7 +110,9 @@ World::World(const World& other)
       evictable_(other.evictable_) {
   for (const Job& job : other.jobs_) jobs_.push_back(copy_of(job));
   // By ids, which are those of the jobs themselves.
+  job_ids_.reserve(other.job_ids_.size());
   for (const auto& [id, slot] : other.job_ids_) job_ids_.emplace(job(slot).id, slot);
+  for (const auto& [text, id] : other.text_ids_) text_ids_.emplace(texts_[id.index()], id);
   for (Line& line : lines_) {
     for (const auto& [key, slot] : std::exchange(line.jobs, {})) {
       const std::string_view id = job(slot).id;

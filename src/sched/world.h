@@ -248,8 +248,8 @@ class World {
   void list_by_first(LineId id, bool was_listed);
 
   Chunked<Job> jobs_;
-  std::vector<JobSlot> free_jobs_;                         // the last is used next
-  std::unordered_map<std::string_view, JobSlot> job_ids_;  // of the jobs themselves; lookup-only
+  std::vector<JobSlot> free_jobs_;                                // the last is used next
+  boost::unordered_flat_map<std::string_view, JobSlot> job_ids_;  // of the jobs; lookup-only
   SpareCounts spare_counts_;
   Chunked<Line> lines_;
   std::unordered_multimap<std::uint64_t, LineId> line_ids_;  // lookup-only
@@ -268,13 +268,13 @@ class World {
   std::unordered_map<std::string, PoolId> pool_ids_;  // lookup-only
   std::map<std::string, std::vector<std::string>> fleet_pools_;
   std::vector<Reservation> reservations_;
-  std::vector<std::string> texts_;
+  Chunked<std::string> texts_;
   std::vector<std::uint32_t> text_uses_;  // by histories; a text without any may be dropped
   std::vector<TextId> free_texts_;
-  std::unordered_map<std::string, TextId> text_ids_;  // lookup-only
+  boost::unordered_flat_map<std::string_view, TextId> text_ids_;  // of texts_; lookup-only
   Chunked<History> histories_;
   std::vector<std::int64_t> learned_ms_;  // by history, upper quartile; -1: nothing yet
-  std::unordered_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by user and name
+  boost::unordered_flat_map<std::uint64_t, HistoryId> history_ids_;  // lookup-only, by both names
   std::vector<HistoryId> free_histories_;
   std::set<std::pair<Time, HistoryId>> idle_histories_;  // that no job in the table has
   std::vector<Orphan> orphans_;

@@ -20,6 +20,7 @@ struct Case {
   int guaranteed_percent;
   std::uint64_t seed;
   sched::NodeChoice choice = sched::NodeChoice::BestFit;
+  bool nested = false;  // queues with guarantees below others with guarantees
   // Learned prices belong to one agenda: with them another may choose other nodes, for the same
   // jobs.
   bool learns() const { return choice == sched::NodeChoice::Worth; }
@@ -67,9 +68,10 @@ class Life {
     sim::FleetSize size;
     size.nodes = 60;
     size.jobs = 3000;
-    size.queues = 20;
+    size.queues = c.nested ? 8 : 20;  // so that a team's part of a guarantee is worth something
     size.clusters = 4;
     size.guaranteed_percent = c.guaranteed_percent;
+    size.nested_guarantees = c.nested;
     const sim::FleetGenerator generator(size, now_);
     for (const model::Event& event : generator.fleet()) sched::apply(world_, event, policy_);
     for (const model::Event& event : generator.occupation(c.occupied_percent))
@@ -136,13 +138,15 @@ TEST_P(Incremental, PlansDecideAsIfEverythingWereLookedAt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fleets, Incremental,
-                         testing::Values(Case{"Empty", 0, 0, 2}, Case{"Used", 50, 0, 4},
-                                         Case{"Guaranteed", 50, 60, 6},
-                                         Case{"GuaranteedEmpty", 0, 40, 8},
-                                         Case{"Learning", 0, 0, 2, sched::NodeChoice::Worth},
-                                         Case{"LearningUsed", 50, 0, 4, sched::NodeChoice::Worth}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Fleets, Incremental,
+    testing::Values(Case{"Empty", 0, 0, 2}, Case{"Used", 50, 0, 4}, Case{"Guaranteed", 50, 60, 6},
+                    Case{"GuaranteedEmpty", 0, 40, 8},
+                    Case{"Nested", 50, 60, 10, sched::NodeChoice::BestFit, true},
+                    Case{"NestedEmpty", 0, 90, 12, sched::NodeChoice::BestFit, true},
+                    Case{"Learning", 0, 0, 2, sched::NodeChoice::Worth},
+                    Case{"LearningUsed", 50, 0, 4, sched::NodeChoice::Worth}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace muster::properties
