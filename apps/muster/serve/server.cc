@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "api/rest/config_preview.h"
+#include "apps/muster/free_memory.h"
 #include "apps/muster/read_text.h"
 #include "apps/muster/serve/settings.h"
 #include "auth/identity.h"
@@ -248,6 +249,7 @@ void Server::make_snapshots() {
   options.policy = [this] { return policy_of(*loaded().config); };
   options.begun = [] { ::setpriority(PRIO_PROCESS, 0, snapshot_nice); };  // of this thread alone
   options.written = [this](const control::SnapshotReport& report) {
+    return_free_memory();  // of the thread that wrote it, a second world: it left it to all
     log_.info(fmt::format("snapshot of entry {} with {} jobs written and read back in {} ms",
                           report.sequence, grouped(report.jobs), report.took.ms));
     {
@@ -257,6 +259,7 @@ void Server::make_snapshots() {
     house_changed_.notify_all();
   };
   options.failed = [this](const Error& error) {
+    return_free_memory();
     metrics_.error("snapshot");
     log_.warn("snapshot: " + error.message);
   };

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 /// Their place is their letter, from 1 on. Longer ones stand before their beginnings. They are
 /// written nowhere: what was packed lives as long as the process, and their order may change.
-constexpr std::array<std::string_view, 30> phrases = {
+constexpr std::array<std::string_view, 29> phrases = {
     R"("status":"True","lastUpdateMicroTime":")",
     R"(","lastTransitionMicroTime":")",
     R"({"lastTransitionMicroTime":")",
@@ -21,15 +21,14 @@ constexpr std::array<std::string_view, 30> phrases = {
     R"(","lastTransitionTime":")",
     R"({"type":"Init",)",
     R"({"type":"Queueing",)",
-    R"("reason":"AwaitingHeadOfLine"},)",
+    R"(","reason":"AwaitingHeadOfLine"},)",
     R"({"type":"HeadOfLine",)",
-    R"("reason":"FrontOfQueue."},)",
+    R"(","reason":"FrontOfQueue."},)",
     R"({"type":"Backoff",)",
-    R"("reason":"AppWrapperNotRunnable.","message":")"
+    R"(","reason":"AppWrapperNotRunnable.","message":")"
     R"(Insufficient resources to dispatch AppWrapper."},)",
     R"({"type":"Waiting","status":"True","reason":")",
     R"({"type":"Dispatched",)",
-    R"("reason":"AppWrapperRunnable"},)",
     R"({"type":"QuotaReserved","status":")",
     R"({"type":"ResourcesDeployed","status":")",
     R"(False","reason":"Suspended","message":"It waits in its queue)",
@@ -48,7 +47,8 @@ constexpr std::array<std::string_view, 30> phrases = {
     R"("apiVersion":")",
 };
 constexpr char same_time = static_cast<char>(phrases.size() + 1);
-static_assert(same_time < 0x20);
+constexpr char this_job = static_cast<char>(phrases.size() + 2);
+static_assert(this_job < 0x20);
 
 constexpr std::string_view time_like = "0000-00-00T00:00:00";  // 0: a digit
 
@@ -66,13 +66,17 @@ std::string_view time_at(std::string_view text) {
 
 }  // namespace
 
-std::string pack_status(const json::object& status) {
+std::string pack_status(const json::object& status, std::string_view job) {
   const std::string text = json::serialize(status);
   std::string packed;
   packed.reserve(text.size());
   std::string_view last;
   for (std::string_view left = text; !left.empty();) {
     std::size_t taken = 0;
+    if (!job.empty() && left.starts_with(job)) {
+      packed += this_job;
+      taken = job.size();
+    }
     for (std::size_t i = 0; i < phrases.size() && taken == 0; ++i) {
       if (!left.starts_with(phrases[i])) continue;
       packed += static_cast<char>(i + 1);
@@ -90,7 +94,7 @@ std::string pack_status(const json::object& status) {
   return packed;
 }
 
-json::object unpack_status(std::string_view packed) {
+json::object unpack_status(std::string_view packed, std::string_view job) {
   std::string text;
   std::string_view last;  // in `packed`
   for (std::size_t i = 0; i < packed.size();) {
@@ -103,6 +107,8 @@ json::object unpack_status(std::string_view packed) {
     }
     if (packed[i] == same_time) {
       text += last;
+    } else if (packed[i] == this_job) {
+      text += job;
     } else if (letter >= 1 && letter <= phrases.size()) {
       text += phrases[letter - 1U];
     } else {

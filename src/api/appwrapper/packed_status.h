@@ -1,6 +1,6 @@
 // The text of an AppWrapper's status, small: 100,000 of them are kept while they wait. What is in
-// nearly all of them is one letter each, and a time that is the one before it again is one too.
-// Those letters are control characters, which JSON never has. Pure.
+// nearly all of them is one letter each, and so are the id of its job and a time that is the one
+// before it again. Those letters are control characters, which JSON never has. Pure.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -9,7 +9,8 @@
 
 namespace muster::api {
 
-std::string pack_status(const boost::json::object& status);
-boost::json::object unpack_status(std::string_view packed);
+std::string pack_status(const boost::json::object& status, std::string_view job);
+/// With the same id.
+boost::json::object unpack_status(std::string_view packed, std::string_view job);
 
 }  // namespace muster::api

@@ -33,7 +33,7 @@ Duration doubled(Duration time, int times, Duration most) {
 }  // namespace
 
 void StatusWriter::add(const std::string& job, const json::object& status) {
-  entries_[job].written = pack_status(status);
+  entries_[job].written = pack_status(status, job);
 }
 
 void StatusWriter::forget(const std::string& job) {
@@ -65,7 +65,7 @@ void StatusWriter::write_due(Duration most) {
 json::object StatusWriter::now_of(const std::string& job) const {
   const auto at = entries_.find(job);
   if (at == entries_.end()) return {};
-  const json::object before = unpack_status(at->second.written);
+  const json::object before = unpack_status(at->second.written, job);
   const auto source = parts_.source(job);
   return source ? status_after(*source, before, parts_.clock()) : before;
 }
@@ -75,7 +75,7 @@ void StatusWriter::write(const std::string& job, Entries::iterator at) {
   const auto source = parts_.source(job);
   if (!source) return;
   const Time now = parts_.clock();
-  const json::object before = unpack_status(entry.written);
+  const json::object before = unpack_status(entry.written, job);
   const json::object after = status_after(*source, before, now);
   const json::object changes = merge_patch(before, after);
   const bool is_step = !is_counts_only(before, changes);
@@ -93,7 +93,7 @@ void StatusWriter::write(const std::string& job, Entries::iterator at) {
   entry.is_writing = true;
   entry.written_at = now;
   parts_.on_write(job);
-  send(job, *source, changes, pack_status(after));
+  send(job, *source, changes, pack_status(after, job));
 }
 
 bool StatusWriter::may_wait(Entry& entry, const WrapperFacts& facts, bool is_step, Time now) const {
