@@ -129,8 +129,11 @@ bool is_unanswered(const kube::ApiError& error) {
 }
 
 bool is_of_another(const kube::ApiError& error) {
-  const bool names_uid = error.message.find("metadata.uid") != std::string::npos;
-  return error.is_conflict() || (error.is_invalid() && names_uid);
+  const auto says = [&](std::string_view words) {
+    return error.message.find(words) != std::string::npos;
+  };
+  return (error.is_invalid() && says("metadata.uid")) ||
+         (error.is_conflict() && says("UID in precondition"));
 }
 
 MadeObjects judge_refusal(const kube::ApiError& error) {

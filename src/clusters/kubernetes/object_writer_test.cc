@@ -60,7 +60,22 @@ TEST(ObjectWriter, AnotherOfTheNameIsToldByTheUidThatThePatchNames) {
   EXPECT_FALSE(is_of_another(error)) << "that is what was asked for";
   error.code = 409;
   error.reason = "Conflict";
+  error.message =
+      R"(Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, )"
+      "AdditionalErrorMsg: Precondition failed: UID in precondition: a, UID in object meta: b";
   EXPECT_TRUE(is_of_another(error));
+}
+
+TEST(ObjectWriter, AConflictThatNamesNoUidTellsNothingOfAnother) {
+  kube::ApiError error;
+  error.code = 409;
+  error.reason = "Conflict";
+  error.message =
+      R"(Operation cannot be fulfilled on pods "p": the object has been modified; please apply )"
+      "your changes to the latest version and try again";
+  EXPECT_FALSE(is_of_another(error));
+  error.message = "";
+  EXPECT_FALSE(is_of_another(error));
 }
 
 TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
@@ -151,8 +166,15 @@ boost::json::value marked(std::string_view kind, std::string_view server, std::s
   return made;
 }
 
-/// Makes it where another server made it before; what was asked after its kind was found.
-std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_epoch) {
+struct Answered {
+  int code = 200;
+  std::string body = {};  // "": what is there
+};
+
+/// Makes it where another server made it before, and the Job's patch is answered so; what was asked
+/// after its kind was found.
+std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_epoch,
+                                                          const Answered& job_patch = {}) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());
   ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns", .server = "new"});
@@ -164,7 +186,9 @@ std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_e
                  R"("Namespaced","responseKind":{"kind":"Job"}}]}]}]})");
   for (const char* kind : {"ConfigMap", "Job"}) {
     const std::string old = boost::json::serialize(marked(kind, "old", old_epoch));
-    server.then(409, taken).then(200, old).then(200, old);
+    const bool is_answered = std::string_view(kind) == "Job" && !job_patch.body.empty();
+    server.then(409, taken).then(200, old);
+    server.then(is_answered ? job_patch.code : 200, is_answered ? job_patch.body : old);
   }
   server.then(200, R"({"items":[]})");
   ListedObjects listed;
@@ -188,6 +212,18 @@ TEST(ObjectWriter, WhatAnEarlierServerMadeForTheSameHubObjectIsTakenOver) {
   EXPECT_THAT(asked, ElementsAre("POST " + maps, "GET " + maps + "/j", "PATCH " + maps + "/j",
                                  "POST " + jobs, "GET " + jobs + "/j", "PATCH " + jobs + "/j",
                                  "GET /api/v1/namespaces/ns/pods"));
+}
+
+TEST(ObjectWriter, WhatCannotBeTakenOverBecauseOthersWriteItIsAskedForAgain) {
+  const auto [contended, asked] = meet_old(
+      "6", {409, R"({"kind":"Status","reason":"Conflict","code":409,"message":"Operation cannot )"
+                 R"(be fulfilled on jobs.batch \"j\": the object has been modified"})"});
+  EXPECT_EQ(contended.how, Making::Unavailable) << "it runs, and nothing of it is removed";
+  EXPECT_EQ(asked.size(), 6U);
+  const auto [replaced, _] = meet_old(
+      "6", {422, R"({"kind":"Status","reason":"Invalid","code":422,"message":"Job.batch \"j\" )"
+                 R"(is invalid: metadata.uid: Invalid value: \"u\": field is immutable"})"});
+  EXPECT_EQ(replaced.how, Making::NotNow) << "it is another one by now";
 }
 
 TEST(ObjectWriter, WhatALaterServerMadeIsLeftToIt) {
