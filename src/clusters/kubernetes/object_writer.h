@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "clusters/kubernetes/attempt_book.h"
+#include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/luggage.h"
 #include "kube/client.h"
@@ -71,7 +72,7 @@ class ObjectWriter {
   // In every namespace where the attempt may have objects; see AttemptRemovals. Where there is no
   // knowing, `likely`, which is called at once or never, may name one: Secrets are not looked for.
   void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
-              std::function<void(bool is_taken)> done);
+              std::function<void(Taken taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
   std::string removal_refusal() const;
   /// The object of an attempt that was started in its place: see in_place_writer.h.

@@ -85,17 +85,21 @@ TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
   EXPECT_FALSE(kube::flag_at(made, {"globalDefault"}, true));
 }
 
+/// Of an attempt that, as far as anybody knows, would be made in "team".
+Taken taken_of(ObjectWriter& writer) {
+  std::promise<Taken> done;
+  writer.remove(
+      {"a", 1}, [] { return std::string("team"); }, [&](Taken taken) { done.set_value(taken); });
+  return done.get_future().get();
+}
+
 TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());
   ObjectWriter writer(*client, {.namespaces = {""}, .own = "own"});
   for (int i = 0; i < 3; ++i) server.then(200, R"({"items":[]})");  // no root, no Job, no pod
   for (int i = 0; i < 8; ++i) server.then(200, "{}");
-  std::promise<bool> done;
-  writer.remove(
-      {"a", 1}, [] { return std::string("team"); },
-      [&](bool is_taken) { done.set_value(is_taken); });
-  EXPECT_TRUE(done.get_future().get());
+  EXPECT_EQ(taken_of(writer), Taken::All);
   std::vector<std::string> deleted;
   for (const std::string& line : server.asked()) {
     if (line.starts_with("DELETE") && line.find("/secrets?") != std::string::npos)
@@ -103,6 +107,32 @@ TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
   }
   EXPECT_EQ(deleted, (std::vector<std::string>{"DELETE /api/v1/namespaces/own/secrets",
                                                "DELETE /api/v1/namespaces/team/secrets"}));
+}
+
+TEST(ObjectWriter, WhereItsHomeCannotBeFoundOutNothingIsTaken) {
+  kube::testing::ScriptedServer server;
+  kube::ClientOptions once;
+  once.read_attempts_max = 1;
+  const auto client = kube::testing::make_client(server.access(), once);
+  ObjectWriter writer(*client, {.namespaces = {""}, .own = "own"});
+  // Whether it is gone is not answered, nor is where its Jobs are.
+  server.then(500, "no").then(500, "no");
+  EXPECT_EQ(taken_of(writer), Taken::No);
+  EXPECT_EQ(server.asked().size(), 2U) << "nothing is deleted";
+}
+
+TEST(ObjectWriter, WhatOneOfItsNamespacesDidNotTakeIsNotTaken) {
+  constexpr const char* no =
+      R"({"kind":"Status","code":409,"reason":"Conflict","message":"not now"})";
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"one", "two"}, .own = "one"});
+  server.then(409, no);  // roots of the first, where all else is taken, as in the second
+  for (int i = 0; i < 7; ++i) server.then(200, "{}");
+  EXPECT_EQ(taken_of(writer), Taken::AllButRoots);
+  for (int i = 0; i < 7; ++i) server.then(200, "{}");
+  server.then(409, no);  // Secrets of the second
+  EXPECT_EQ(taken_of(writer), Taken::No);
 }
 
 /// A Job of a gang, and the Service by which its pods find each other.
