@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that the documents speak of what exists: relative links, `make` targets, paths, and that
-docs/server.md has every key of the configuration, as the schema has it, and every metric. (What
-metrics mean is compared with a real server, by tests/server/contract_test.py.)
+docs/server.md has every key of the configuration, as the schema has it, and every metric, and the
+map of README.md every folder of src/. (What metrics mean is compared with a real server, by
+tests/server/contract_test.py.)
 
 Prints `file:line: message` per mistake; the exit code is 1 if there is any. With --write the tables
 of keys are put right first.
@@ -19,6 +20,8 @@ PATH = re.compile(r"`((?:tools|cmake|docs|\.ci)/[\w./-]+)`")
 
 KEYS_PAGE = ROOT / "docs/server.md"
 KEYS = re.compile(r"<!-- keys: (\w+) -->\n((?:\|.*\n)*)")
+
+MAP_ROW = re.compile(r"^\| `(src/[\w-]+)/` \| \S", re.M)
 
 METRIC = re.compile(r'"(muster_[a-z_]+)"')
 METRIC_ROW = re.compile(r"^\| `(muster_[a-z_]+)` \|", re.M)
@@ -71,11 +74,22 @@ def check_metrics():
             + [(1, f"a metric is missing: {name}") for name in sorted(made - told)])
 
 
+def check_map():
+    """What is wrong with the map of README.md."""
+    there = {f"src/{folder.name}" for folder in (ROOT / "src").iterdir() if folder.is_dir()}
+    told = set(MAP_ROW.findall((ROOT / "README.md").read_text()))
+    return ([f"no such folder: {folder}/" for folder in sorted(told - there)]
+            + [f"the map has no row for {folder}/" for folder in sorted(there - told)])
+
+
 def main():
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.M))
     mistakes = 0
     for number, message in check_keys("--write" in sys.argv[1:]) + check_metrics():
         print(f"{KEYS_PAGE.relative_to(ROOT)}:{number}: {message}")
+        mistakes += 1
+    for message in check_map():
+        print(f"README.md:1: {message}")
         mistakes += 1
     places = ("*.md", "docs/**/*.md", "src/**/*.md")
     for document in sorted(found for place in places for found in ROOT.glob(place)):

@@ -220,12 +220,10 @@ class Differ {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       if (!differs("pool", old, after_.pools[i])) continue;
       const auto known = old.find(after_.pools[i].name);
-      const bool is_new = known == old.end();
-      if (is_new ? after_.pools[i].pod.has_value() : known->second->pod != after_.pools[i].pod)
-        needs_restart(fmt::format("pool {}: pod", after_.pools[i].name));
-      if (is_new ? after_.pools[i].kube_namespace.has_value()
-                 : known->second->kube_namespace != after_.pools[i].kube_namespace)
-        needs_restart(fmt::format("pool {}: namespace", after_.pools[i].name));
+      // Of a cluster that is open; see cluster_part.h. One that is new there has its own at once.
+      const bool moves = known != old.end() && known->second->cluster == after_.pools[i].cluster &&
+                         known->second->kube_namespace != after_.pools[i].kube_namespace;
+      if (moves) needs_restart(fmt::format("pool {}: namespace", after_.pools[i].name));
       diff_.events.emplace_back(model::PoolSet{specs[i]});
     }
     for (const auto& [name, pool] : old) {

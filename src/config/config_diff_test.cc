@@ -132,6 +132,20 @@ TEST(ConfigDiff, OfAKubernetesClusterOnlyItsNamespacesWaitForARestart) {
   EXPECT_EQ(d.lines.size(), 4U);
 }
 
+TEST(ConfigDiff, OfAPoolOnlyAnotherNamespaceWaitsForARestart) {
+  const auto pools = [](const std::string& rest) {
+    return config_of(
+        "clusters: [{name: k, type: kubernetes, kubeconfig: /k, namespaces: ['*']}]\n"
+        "pools: [" +
+        rest + "]");
+  };
+  const Diff d = diff(pools("{name: p, cluster: k, namespace: a}, {name: q, cluster: k}"),
+                      pools("{name: p, cluster: k, namespace: b}, "
+                            "{name: q, cluster: k, pod: {service_account: s}}, "
+                            "{name: new, cluster: k, namespace: c, pod: {service_account: s}}"));
+  EXPECT_EQ(d.restart, Lines{"pool p: namespace (after a restart)"});
+}
+
 TEST(ConfigDiff, OfClustersThatAreFoundOnlyTheirNamespacesWaitForARestart) {
   const auto source = [](const std::string& rest) {
     return config_of("cluster_sources: [{directory: /d, " + rest + "}]");

@@ -164,6 +164,26 @@ class FailingAnswers(Proxied):
         self.assertGreaterEqual(sum(self.proxy.counts.values()), 1, self.proxy.counts)
         self.proxy.fault = lambda asked: None
 
+    def test_files_of_a_gang_go_also_when_their_delete_failed_once_all_else_was_gone(self):
+        job = self.gang("sleep", files=[{"path": "data.txt", "content": "data"}])
+        self.wait_state(job, "Running")
+        self.assertEqual(len(self.secrets()), 1)
+        self.proxy.fault = every(Answer(500, "InternalError"), lambda asked: (
+            asked.method == "DELETE" and "/secrets" in asked.path))
+        self.muster("cancel", job)
+        self.wait("all else is gone", lambda: not self.pods() and not self.jobs())
+        met = self.proxy.counts["Answer"]
+        self.wait("another delete of its files is refused",
+                  lambda: self.proxy.counts["Answer"] > met)
+        self.assertEqual(self.server.job(job)["state"], "Stopping")
+        self.proxy.fault = lambda asked: None
+        self.assertEqual(self.server.wait_final(job)["state"], "Cancelled")
+        self.assertEqual(self.secrets(), [])
+
+    def secrets(self):
+        return [one["metadata"]["name"] for one in self.objects("/api/v1/{ns}/secrets")
+                if "muster.dev/job" in one["metadata"].get("labels", {})]
+
     def test_lost_replies_make_nothing_twice(self):
         self.work_under(some(0.2, LostReply(), is_write), 2)
 

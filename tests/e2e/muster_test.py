@@ -9,6 +9,7 @@ was created, and how often, is counted in the API server's own audit log.
 import json
 import sys
 import time
+from pathlib import Path
 
 import rbac
 from audit import creations, keep_audit_log
@@ -207,6 +208,79 @@ pools:
         refused = self.gang("sleep", namespace=self.namespace)
         self.wait("it says so", lambda: "few" in str(self.server.job(refused)))
         self.wait_state(self.gang("sleep"), "Running")
+
+
+class Reloads(WithCluster):
+    """What changes about a cluster while jobs run in it. Its namespace is that of its context."""
+
+    def setUp(self):
+        super().setUp()
+        self.kubeconfig = Path(CLUSTER.write_kubeconfig(f"{self.namespace}.kubeconfig",
+                                                        cert="admin"))
+        self.set_context(self.namespace)
+
+    def set_context(self, namespace):
+        """At once: half a file would be another reason to open the cluster again."""
+        config = json.loads(self.kubeconfig.read_text())
+        config["contexts"][0]["context"]["namespace"] = namespace
+        new = self.kubeconfig.with_suffix(".new")
+        new.write_text(json.dumps(config))
+        new.replace(self.kubeconfig)
+
+    def config(self, more=""):
+        return f"""clusters:
+- {{name: real, type: kubernetes, kubeconfig: {self.kubeconfig}, image: example.com/tool:1}}
+{more}"""
+
+    def assert_went_on(self, job):
+        row = self.server.job(job)
+        self.assertEqual((row["state"], row["attempt"]), ("Running", 1), row)
+        made = {what: count for what, count in creations(CLUSTER, self.namespace).items()
+                if what[1] == job}
+        self.assertEqual(made, {("jobs", job, "1", ""): 1, ("pods", job, "1", "0"): 1,
+                                ("pods", job, "1", "1"): 1})
+
+    def test_another_namespace_of_the_context_makes_nothing_run_twice(self):
+        self.begin(self.config())
+        job = self.gang("sleep")
+        self.wait_state(job, "Running")
+        own = self.namespace
+        self.make_namespace(CLUSTER)
+        other, self.namespace = self.namespace, own
+        self.set_context(other)
+        self.wait("it is read again",
+                  lambda: "reached otherwise than before" in self.server.log())
+        later = self.gang("true")
+        self.assertEqual(self.server.wait_final(later)["state"], "Succeeded", self.server.log())
+        self.assert_went_on(job)
+        self.assertIn(("jobs", later, "1", ""), creations(CLUSTER, own))
+        self.assertEqual(creations(CLUSTER, other), {})
+
+    def test_pods_of_a_pool_that_changes_or_is_new_follow_a_reload(self):
+        pool = "- {name: NAME, cluster: real, pod: {labels: {team: TEAM}}TOLERATIONS}\n"
+        first = pool.replace("NAME", "old").replace("TEAM", "one").replace("TOLERATIONS", "")
+        self.begin(self.config("pools:\n" + first))
+        before = self.gang("sleep", pool="old")
+        self.wait_state(before, "Running")
+        now = pool.replace("TEAM", "two").replace(
+            "TOLERATIONS", ", tolerations: [{key: reserved, operator: Exists}]")
+        self.server.write_config(self.config(
+            "pools:\n" + now.replace("NAME", "old") + now.replace("NAME", "new") +
+            "fleet_pools: [{name: fleet, pools: [new]}]\n"))
+        self.assertNotIn("restart", self.muster("config", "reload"))
+        for name in ("old", "new", "fleet"):
+            job = self.gang("sleep", pool=name)
+            self.wait_state(job, "Running")
+            self.assertEqual(self.made_for(job), {("two", True)}, name)
+        self.assertEqual(self.made_for(before), {("one", False)})
+        self.assert_went_on(before)
+
+    def made_for(self, job):
+        """Of its pods: the team, and whether they tolerate nodes that are reserved."""
+        return {(pod["metadata"]["labels"].get("team"),
+                 any(one.get("key") == "reserved" for one in pod["spec"].get("tolerations", [])))
+                for pod in self.pods()
+                if pod["metadata"]["annotations"]["muster.dev/job-id"] == job}
 
 
 class OtherServers(WithCluster):

@@ -1,6 +1,7 @@
 #include "apps/muster/serve/fleet.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "apps/muster/serve/pod_defaults.h"
@@ -57,19 +58,6 @@ Duration run_time_of(const config::Cluster& cluster) {
   return cluster.run_time.value_or(minutes(1));
 }
 
-/// Of two descriptions of a Kubernetes cluster: what is taken over by opening it again.
-bool makes_pods_alike(const config::Cluster& a, const config::Cluster& b) {
-  return a.image == b.image && a.node_binding == b.node_binding &&
-         a.ready_within == b.ready_within && a.pod == b.pod;
-}
-
-/// Of one that was open before: its jobs are in its namespaces, so those stay until a restart.
-config::Cluster in_namespaces_of(const config::Cluster& before, config::Cluster cluster) {
-  cluster.kube_namespace = before.kube_namespace;
-  cluster.namespaces = before.namespaces;
-  return cluster;
-}
-
 Error about(const config::Cluster& cluster, const Error& error) {
   return {error.fault, fmt::format("cluster {}: {}", cluster.name, error.message)};
 }
@@ -102,20 +90,19 @@ Duration ready_limit_of(const config::Config& config) {
 Status Fleet::open(const config::Config& config, const Accesses& accesses) {
   for (const config::Cluster& cluster : config.clusters) {
     const std::string way = reached_by(cluster, accesses);
+    Opened opened{nullptr, part_now(config, cluster), way};
     const auto known = clusters_.find(cluster.name);
-    const bool is_alike = known != clusters_.end() && known->second.reached_by == way &&
-                          (way.empty() || makes_pods_alike(known->second.made_of, cluster));
-    if (is_alike) {
+    if (is_open_as(opened.made_of, way)) {
       if (Status changed = change_here(known->second, cluster); !changed)
         return about(cluster, changed.error());
       continue;
     }
-    Opened opened{
-        nullptr,
-        known == clusters_.end() ? cluster : in_namespaces_of(known->second.made_of, cluster), way};
     const auto access = accesses.find(cluster.name);
     if (access != accesses.end()) {
-      opened.cluster = open_kubernetes(config, opened.made_of, access->second);
+      // What the context says is asked once: its jobs are there from now on.
+      std::optional<std::string>& ns = opened.made_of.cluster.kube_namespace;
+      if (access->second && !ns) ns = access->second->ns;
+      opened.cluster = open_kubernetes(opened.made_of, access->second);
     } else {
       auto here = open_here(config, cluster);
       if (!here) return about(cluster, here.error());
@@ -136,11 +123,23 @@ Status Fleet::open(const config::Config& config, const Accesses& accesses) {
 bool Fleet::is_up_to_date(const config::Config& config, const Accesses& accesses) const {
   return config.clusters.size() == clusters_.size() &&
          std::all_of(config.clusters.begin(), config.clusters.end(), [&](const auto& cluster) {
-           const auto known = clusters_.find(cluster.name);
-           const std::string way = reached_by(cluster, accesses);
-           return known != clusters_.end() && known->second.reached_by == way &&
-                  (way.empty() || makes_pods_alike(known->second.made_of, cluster));
+           return is_open_as(part_now(config, cluster), reached_by(cluster, accesses));
          });
+}
+
+/// As it is to be open now.
+config::ClusterPart Fleet::part_now(const config::Config& config,
+                                    const config::Cluster& cluster) const {
+  config::ClusterPart part = config::part_of(config, cluster);
+  const auto known = clusters_.find(cluster.name);
+  if (known == clusters_.end()) return part;
+  return config::following(known->second.made_of, std::move(part));
+}
+
+bool Fleet::is_open_as(const config::ClusterPart& part, const std::string& way) const {
+  const auto known = clusters_.find(part.cluster.name);
+  return known != clusters_.end() && known->second.reached_by == way &&
+         (way.empty() || config::makes_pods_alike(known->second.made_of, part));
 }
 
 void Fleet::Gone::drop() {
@@ -243,25 +242,25 @@ Result<std::unique_ptr<ports::Cluster>> Fleet::open_here(const config::Config& c
 
 /// Of another type it is after a restart.
 Status Fleet::change_here(Opened& opened, const config::Cluster& cluster) {
-  if (opened.made_of == cluster) return Ok{};
+  if (opened.made_of.cluster == cluster) return Ok{};
   if (auto* local = dynamic_cast<clusters::LocalCluster*>(opened.cluster.get());
       local != nullptr && cluster.type == config::ClusterType::Local) {
     auto node = machine_of(cluster);
     if (!node) return node.error();
     local->change(std::move(*node), stop_grace_of(cluster));
-    opened.made_of = cluster;
+    opened.made_of.cluster = cluster;
   }
   if (auto* simulated = dynamic_cast<clusters::SimulatedCluster*>(opened.cluster.get());
       simulated != nullptr && cluster.type == config::ClusterType::Simulated) {
     simulated->change(config::node_specs(cluster), run_time_of(cluster));
-    opened.made_of = cluster;
+    opened.made_of.cluster = cluster;
   }
   return Ok{};
 }
 
-std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& config,
-                                                       const config::Cluster& cluster,
+std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::ClusterPart& part,
                                                        const Result<kube::Access>& access) const {
+  const config::Cluster& cluster = part.cluster;
   const auto absent = [&](const Error& why) {
     return std::make_unique<clusters::AbsentCluster>(cluster.name, why.message, ports_.inbox);
   };
@@ -270,15 +269,15 @@ std::unique_ptr<ports::Cluster> Fleet::open_kubernetes(const config::Config& con
   options.name = cluster.name;
   options.access = *access;
   options.book.ready_within = cluster.ready_within.value_or(config::ready_within_default);
-  options.book.start_retry_pause = config.scheduling.start_retry_pause;
-  options.gpus.aliases = config.gpu_aliases;
-  put_pod_defaults(config, cluster, cluster.kube_namespace.value_or(access->ns), options);
-  if (config.appwrappers && config.appwrappers->cluster == cluster.name) {
-    const std::string& only = config.appwrappers->kube_namespace;
+  options.book.start_retry_pause = part.start_retry_pause;
+  options.gpus.aliases = part.gpu_aliases;
+  put_pod_defaults(part, cluster.kube_namespace.value_or(access->ns), options);
+  if (part.appwrappers && part.appwrappers->cluster == cluster.name) {
+    const std::string& only = part.appwrappers->kube_namespace;
     // What they wrap is made where they stand.
     options.objects.namespaces.push_back(only.empty() ? "*" : only);
   }
-  if (config.appwrappers && config.appwrappers->profile == config::WrapperProfile::Mcad) {
+  if (part.appwrappers && part.appwrappers->profile == config::WrapperProfile::Mcad) {
     options.is_aggregate = true;
     options.objects.binding = clusters::NodeBinding::None;
   }

@@ -16,6 +16,7 @@
 #include "apps/muster/serve/cluster_access.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "config/cluster_part.h"
 #include "config/config.h"
 #include "ports/attempt_sights.h"
 #include "ports/cluster.h"
@@ -49,8 +50,9 @@ class Fleet : public ports::KeptObjects {
       : data_dir_(std::move(data_dir)), self_(std::move(self)), ports_(ports) {}
 
   /// Opens those of the configuration that are not open, and again those that are reached otherwise
-  /// than when they were opened, or whose pods are to be made otherwise; those made of this
-  /// machine, and simulated ones, change while they are open. A Kubernetes cluster whose access is
+  /// than when they were opened, or whose pods are to be made otherwise, those of their pools too;
+  /// where their jobs are stays as it was: see cluster_part.h. Those made of this machine, and
+  /// simulated ones, change while they are open. A Kubernetes cluster whose access is
   /// an error is open and says so; errors name the cluster and are of this machine.
   Status open(const config::Config& config, const Accesses& accesses);
   /// Whether open() would change anything.
@@ -78,14 +80,15 @@ class Fleet : public ports::KeptObjects {
  private:
   struct Opened {
     std::unique_ptr<ports::Cluster> cluster;
-    config::Cluster made_of;  // kubernetes: with the namespaces of its first opening
-    std::string reached_by;   // fingerprint of its access; "" for other kinds
+    config::ClusterPart made_of;  // kubernetes: with the namespaces of its first opening
+    std::string reached_by;       // fingerprint of its access; "" for other kinds
   };
+  config::ClusterPart part_now(const config::Config& config, const config::Cluster& cluster) const;
+  bool is_open_as(const config::ClusterPart& part, const std::string& way) const;
   Result<std::unique_ptr<ports::Cluster>> open_here(const config::Config& config,
                                                     const config::Cluster& cluster) const;
   static Status change_here(Opened& opened, const config::Cluster& cluster);
-  std::unique_ptr<ports::Cluster> open_kubernetes(const config::Config& config,
-                                                  const config::Cluster& cluster,
+  std::unique_ptr<ports::Cluster> open_kubernetes(const config::ClusterPart& part,
                                                   const Result<kube::Access>& access) const;
 
   const std::string data_dir_;

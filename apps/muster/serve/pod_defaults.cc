@@ -42,15 +42,15 @@ void put(const config::PodDefaults& from, clusters::PodDefaults& pod) {
 
 }  // namespace
 
-void put_pod_defaults(const config::Config& config, const config::Cluster& cluster,
-                      const std::string& ns, clusters::KubernetesOptions& options) {
+void put_pod_defaults(const config::ClusterPart& part, const std::string& ns,
+                      clusters::KubernetesOptions& options) {
+  const config::Cluster& cluster = part.cluster;
   options.objects.pod.ns = ns;
   options.objects.namespaces = cluster.namespaces;
   options.objects.binding = binding_of(cluster.node_binding.value_or(config::NodeBinding::Require));
   if (cluster.pod) put(*cluster.pod, options.objects.pod);
   if (cluster.image) options.objects.pod.image = *cluster.image;
-  for (const config::Pool& pool : config.pools) {
-    if (pool.cluster != cluster.name) continue;
+  for (const config::Pool& pool : part.pools) {
     clusters::PoolObjects& made = options.pools.emplace_back();
     made.pool = pool.name;
     made.pod = options.objects.pod;
@@ -58,7 +58,7 @@ void put_pod_defaults(const config::Config& config, const config::Cluster& clust
     if (pool.pod) put(*pool.pod, made.pod);
     for (const config::TolerationEntry& entry : pool.tolerations)
       made.pod.tolerations.push_back(config::toleration_of(entry));
-    for (const config::FleetPool& fleet : config.fleet_pools) {
+    for (const config::FleetPool& fleet : part.fleet_pools) {
       if (std::find(fleet.pools.begin(), fleet.pools.end(), pool.name) != fleet.pools.end())
         made.fleet_pools.push_back(fleet.name);
     }

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "clusters/kubernetes/kubernetes_cluster.h"
-#include "config/config.h"
+#include "config/cluster_part.h"
 
 namespace muster::app {
 
 /// Fills options.objects and options.pools. A pool's word goes before the cluster's; lists add up.
-void put_pod_defaults(const config::Config& config, const config::Cluster& cluster,
-                      const std::string& ns, clusters::KubernetesOptions& options);
+void put_pod_defaults(const config::ClusterPart& part, const std::string& ns,
+                      clusters::KubernetesOptions& options);
 
 }  // namespace muster::app

@@ -36,6 +36,8 @@ constexpr const char* groups = R"({"kind":"APIGroupDiscoveryList","items":[
     {"resource":"replicasets","scope":"Namespaced","responseKind":{"kind":"ReplicaSet"}}]}]}]})";
 constexpr const char* not_found =
     R"({"kind":"Status","reason":"NotFound","code":404,"message":"not there"})";
+constexpr const char* contended =
+    R"({"kind":"Status","reason":"Conflict","code":409,"message":"the object has been modified"})";
 constexpr const char* pods_path = "/api/v1/namespaces/team/pods";
 
 std::string path_of(const std::string& kind, const std::string& name) {
@@ -85,6 +87,11 @@ class Cluster {
     kube::set_at(pod, {"status", "phase"}, json::string(phase));
     pods_[name] = std::move(pod);
   }
+  /// Somebody else writes it, again and again.
+  void contend(const std::string& pod) {
+    const std::lock_guard lock(mutex_);
+    contended_.insert(pod);
+  }
   void drop_pod(const std::string& name) {
     const std::lock_guard lock(mutex_);
     pods_.erase(name);
@@ -120,9 +127,12 @@ class Cluster {
                    const std::lock_guard lock(mutex_);
                    ++asked_[what];
                    const std::string body = answer(request, selector);
-                   to.send({body == not_found ? 404 : 200, {}, body});
+                   to.send({code_of(body), {}, body});
                  });
     }
+  }
+  static int code_of(const std::string& body) {
+    return body == not_found ? 404 : body == contended ? 409 : 200;
   }
   std::string answer(const net::Request& request, const std::string& selector) {
     if (request.path == "/api") return core;
@@ -137,6 +147,7 @@ class Cluster {
     if (request.path.starts_with(pods_path)) {
       const auto pod = pods_.find(request.segments.back());
       if (pod == pods_.end()) return not_found;
+      if (contended_.contains(pod->first)) return contended;
       marked_.insert(pod->first);
       return json::serialize(pod->second);
     }
@@ -147,6 +158,7 @@ class Cluster {
   mutable std::mutex mutex_;
   std::map<std::string, json::value> objects_;  // by path; guarded by mutex_, as all that follows
   std::map<std::string, json::value> pods_;
+  std::set<std::string> contended_;  // of them
   std::map<std::string, std::size_t> asked_;
   std::set<std::string> marked_;
   net::testing::Server server_;
@@ -227,6 +239,16 @@ TEST(Adoption, OneWhosePodWasReplacedSinceTheListWasReadFindsTheNewOne) {
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found->nodes, std::set<std::string>{"n-b-1"});
   EXPECT_EQ(cluster.asked(list_pods), 2U);
+}
+
+TEST(Adoption, APodThatOthersWriteIsAskedForAgainAndNotTakenForAnother) {
+  Cluster cluster;
+  cluster.put_job("a", 2);
+  cluster.contend("a-1");
+  KubernetesAdopter adopter(cluster.client(), [] { return Time{1}; });
+  const auto found = adopt(adopter, work_of("Job", "a")).get();
+  ASSERT_FALSE(found.ok()) << "without it the job would be submitted with one pod of two";
+  EXPECT_EQ(found.error().fault, Fault::Unavailable);
 }
 
 TEST(Adoption, PodsAreFoundOverAllTheirOwnersAndThoseOfOthersAreNot) {

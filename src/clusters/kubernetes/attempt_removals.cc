@@ -22,15 +22,17 @@ using kube::Reply;
 
 constexpr std::size_t together_most = 100;  // some kilobytes of a request's path
 
-using Done = std::function<void(bool)>;
-
-struct Place {
+/// An attempt, and who waits for an answer about it.
+template <typename Answer>
+struct PlaceFor {
   ports::Attempt attempt;
-  Done done;
+  std::function<void(Answer)> done;
 };
 
 /// Who waits for the same kind of answer of the same namespace.
+template <typename Answer>
 struct Line {
+  using Place = PlaceFor<Answer>;
   std::deque<Place> waiting = {};
   bool is_busy = false;
 
@@ -51,11 +53,13 @@ struct Line {
     return taken;
   }
 };
-using Lines = std::map<std::string, Line>;  // by namespace
+template <typename Answer>
+using Lines = std::map<std::string, Line<Answer>>;  // by namespace
 
-std::string selector_of(const std::vector<Place>& places, const std::string& server) {
+template <typename Answer>
+std::string selector_of(const std::vector<PlaceFor<Answer>>& places, const std::string& server) {
   std::vector<ports::Attempt> attempts;
-  for (const Place& place : places) attempts.push_back(place.attempt);
+  for (const auto& place : places) attempts.push_back(place.attempt);
   return attempts_selector(attempts, server);
 }
 
@@ -65,11 +69,13 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(kube::Client& client, std::string server) : client_(client), server_(std::move(server)) {}
 
-  void remove(const std::string& ns, const ports::Attempt& attempt, Done done) {
-    if (join(removing_, ns, {attempt, std::move(done)})) next_removal(ns);
+  void remove(const std::string& ns, const ports::Attempt& attempt,
+              std::function<void(Taken)> done) {
+    if (join<Taken>(removing_, ns, {attempt, std::move(done)})) next_removal(ns);
   }
-  void confirm_gone(const std::string& ns, const ports::Attempt& attempt, Done done) {
-    if (join(confirming_, ns, {attempt, std::move(done)})) next_question(ns);
+  void confirm_gone(const std::string& ns, const ports::Attempt& attempt,
+                    std::function<void(bool)> done) {
+    if (join<bool>(confirming_, ns, {attempt, std::move(done)})) next_question(ns);
   }
   std::string refusal() const {
     const std::lock_guard lock(mutex_);
@@ -78,15 +84,17 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
 
  private:
   /// True: nobody is under way.
-  bool join(Lines& lines, const std::string& ns, Place place) {
+  template <typename Answer>
+  bool join(Lines<Answer>& lines, const std::string& ns, PlaceFor<Answer> place) {
     const std::lock_guard lock(mutex_);
-    Line& line = lines[ns];
+    Line<Answer>& line = lines[ns];
     line.waiting.push_back(std::move(place));
     return !std::exchange(line.is_busy, true);
   }
-  std::vector<Place> take(Lines& lines, const std::string& ns) {
+  template <typename Answer>
+  std::vector<PlaceFor<Answer>> take(Lines<Answer>& lines, const std::string& ns) {
     const std::lock_guard lock(mutex_);
-    Line& line = lines[ns];
+    Line<Answer>& line = lines[ns];
     auto taken = line.take();
     line.is_busy = !taken.empty();
     return taken;
@@ -97,8 +105,9 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   /// What goes together.
   struct Removal {
     std::string ns;
-    std::vector<Place> places;
+    std::vector<PlaceFor<Taken>> places;
     std::string selector;
+    Taken taken = Taken::All;
     std::string refusal = {};  // of the first that was not taken
   };
 
@@ -129,7 +138,9 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
             const bool has_answered = deleted.error().code != 0 && !deleted.error().is_cancelled;
             if (removal->refusal.empty()) removal->refusal = what + ": " + deleted.error().message;
             // Few attempts have roots, and all have Jobs, which take room.
-            if (index > 0 || !has_answered) return self->end(*removal);
+            const bool goes_on = index == 0 && has_answered;
+            removal->taken = goes_on ? Taken::AllButRoots : Taken::No;
+            if (!goes_on) return self->end(*removal);
           }
           self->remove_from(index + 1, removal);
         });
@@ -141,7 +152,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
       refusals_.erase(removal.ns);
       if (!removal.refusal.empty()) refusals_.emplace(removal.ns, removal.refusal);
     }
-    for (const Place& place : removal.places) place.done(removal.refusal.empty());
+    for (const auto& place : removal.places) place.done(removal.taken);
     next_removal(removal.ns);
   }
 
@@ -150,7 +161,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   /// What is left of those that are asked for, and who could not be asked.
   struct Question {
     std::string ns;
-    std::vector<Place> places;
+    std::vector<PlaceFor<bool>> places;
     std::string selector;
     std::set<std::string, std::less<>> left;  // labels of jobs
     bool is_answered = true;
@@ -190,7 +201,7 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   }
 
   void end(const Question& question) {
-    for (const Place& place : question.places) {
+    for (const auto& place : question.places) {
       const bool is_left = question.left.contains(label_value(place.attempt.job));
       place.done(question.is_answered && !is_left);
     }
@@ -200,8 +211,8 @@ class AttemptRemovals::Core : public std::enable_shared_from_this<Core> {
   kube::Client& client_;
   const std::string server_;
   mutable std::mutex mutex_;
-  Lines removing_;  // guarded by mutex_, as the next
-  Lines confirming_;
+  Lines<Taken> removing_;  // guarded by mutex_, as the next
+  Lines<bool> confirming_;
   std::map<std::string, std::string> refusals_;  // by namespace
 };
 
@@ -209,7 +220,7 @@ AttemptRemovals::AttemptRemovals(kube::Client& client, std::string server)
     : core_(std::make_shared<Core>(client, std::move(server))) {}
 AttemptRemovals::~AttemptRemovals() = default;
 void AttemptRemovals::remove(const std::string& ns, const ports::Attempt& attempt,
-                             std::function<void(bool)> done) {
+                             std::function<void(Taken)> done) {
   core_->remove(ns, attempt, std::move(done));
 }
 void AttemptRemovals::confirm_gone(const std::string& ns, const ports::Attempt& attempt,

@@ -17,6 +17,13 @@
 
 namespace muster::clusters {
 
+/// Which deletes of an attempt the server took.
+enum class Taken {
+  All,
+  AllButRoots,  // whoever asks whether it is gone meets those that are left, and nothing else is
+  No,           // something may be left that nobody looks for, as Secrets: they have no owner
+};
+
 class AttemptRemovals {
  public:
   /// The client must outlive it.
@@ -24,12 +31,14 @@ class AttemptRemovals {
   ~AttemptRemovals();
 
   /// Deletes all that carries the attempt's labels, what owns others first, pods with their own
-  /// grace. Not taken: the server did not answer, or not now; whoever asks whether it is gone meets
-  /// what is left. Roots that it does not delete now keep Jobs and pods from nothing.
+  /// grace. Not taken: the server did not answer, or not now; it is to be asked again before
+  /// anybody asks whether all is gone. Roots that it does not delete now keep the rest from
+  /// nothing.
   void remove(const std::string& ns, const ports::Attempt& attempt,
-              std::function<void(bool is_taken)> done);
+              std::function<void(Taken taken)> done);
   /// Whether the cluster, asked for its newest state, has neither Jobs nor pods nor a root of it.
-  /// False when it does not answer.
+  /// False when it does not answer. Secrets are not asked for, which takes a permission to read
+  /// them all: they are gone when their delete was taken.
   void confirm_gone(const std::string& ns, const ports::Attempt& attempt,
                     std::function<void(bool is_gone)> done);
   /// What the server said of a delete that it did not take; "": in each namespace it has taken the

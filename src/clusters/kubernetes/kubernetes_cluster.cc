@@ -731,10 +731,11 @@ void KubernetesCluster::remove_objects(const ports::Attempt& attempt) {
   ++promised_;
   writer_->remove(
       attempt, [&] { return namespace_of(attempt); },
-      [this, attempt](bool is_taken) {
-        answer([this, attempt, is_taken] {
-          book_.removed(attempt);  // also of what was not taken a part may be all there was
-          if (is_taken) clearing_.done(attempt);
+      [this, attempt](Taken taken) {
+        answer([this, attempt, taken] {
+          if (taken == Taken::No) return book_.not_removed(attempt, wall_now());
+          book_.removed(attempt);  // roots may be left; few attempts have one
+          if (taken == Taken::All) clearing_.done(attempt);
         });
       });
 }

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/in_place_writer.h"
 #include "clusters/kubernetes/names.h"
@@ -129,8 +128,11 @@ bool is_unanswered(const kube::ApiError& error) {
 }
 
 bool is_of_another(const kube::ApiError& error) {
-  const bool names_uid = error.message.find("metadata.uid") != std::string::npos;
-  return error.is_conflict() || (error.is_invalid() && names_uid);
+  const auto says = [&](std::string_view words) {
+    return error.message.find(words) != std::string::npos;
+  };
+  return (error.is_invalid() && says("metadata.uid")) ||
+         (error.is_conflict() && says("UID in precondition"));
 }
 
 MadeObjects judge_refusal(const kube::ApiError& error) {
@@ -455,14 +457,16 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   /// In each of the namespaces, one after the other.
   using Homes = std::shared_ptr<const std::vector<std::string>>;
+  using OnTaken = std::function<void(Taken)>;
   using OnAll = std::function<void(bool)>;
-  void remove_in(std::size_t home, const Homes& in, const ports::Attempt& attempt,
-                 const OnAll& done) {
-    if (home == in->size()) return done(true);
+  void remove_in(std::size_t home, const Homes& in, const ports::Attempt& attempt, Taken so_far,
+                 const OnTaken& done) {
+    if (home == in->size()) return done(so_far);
     removals.remove((*in)[home], attempt,
-                    [self = shared_from_this(), home, in, attempt, done](bool is_taken) {
-                      if (!is_taken) return done(false);
-                      self->remove_in(home + 1, in, attempt, done);
+                    [self = shared_from_this(), home, in, attempt, so_far, done](Taken taken) {
+                      if (taken == Taken::No) return done(taken);
+                      const Taken all = taken == Taken::All ? so_far : taken;
+                      self->remove_in(home + 1, in, attempt, all, done);
                     });
   }
   void confirm_in(std::size_t home, const Homes& in, const ports::Attempt& attempt,
@@ -477,7 +481,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
 
   /// Nothing can be deleted in all namespaces at once: where it has anything is found out first.
   void remove_anywhere(const ports::Attempt& attempt, const std::string& likely,
-                       const OnAll& done) {
+                       const OnTaken& done) {
     auto found = std::make_shared<std::set<std::string>>();
     for (const std::string& ns : {own, likely}) {  // what is not looked for: Secrets
       if (!ns.empty()) found->insert(ns);
@@ -488,15 +492,15 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
         });
   }
   void find_homes(std::size_t index, const std::shared_ptr<std::set<std::string>>& found,
-                  const ports::Attempt& attempt, const OnAll& done) {
+                  const ports::Attempt& attempt, const OnTaken& done) {
     if (index == kinds_with_homes.size()) {
       const auto in =
           std::make_shared<const std::vector<std::string>>(found->begin(), found->end());
-      return remove_in(0, in, attempt, done);
+      return remove_in(0, in, attempt, Taken::All, done);
     }
     list(kinds_with_homes.at(index)(), "", attempt_selector(attempt, server), 0,
          [self = shared_from_this(), index, found, attempt, done](const Reply<json::value>& all) {
-           if (!all && is_unanswered(all.error())) return done(false);
+           if (!all && is_unanswered(all.error())) return done(Taken::No);
            if (all) {
              for (const json::value& one : kube::items_at(*all, {"items"}))
                found->emplace(kube::namespace_of(one));
@@ -581,11 +585,11 @@ void ObjectWriter::prepare() {
 }
 
 void ObjectWriter::remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
-                          std::function<void(bool is_taken)> done) {
+                          std::function<void(Taken taken)> done) {
   const auto homes = std::make_shared<const std::vector<std::string>>(core_->homes_of(attempt));
   if (homes->size() == 1 && homes->front().empty())
     return core_->remove_anywhere(attempt, likely(), done);
-  core_->remove_in(0, homes, attempt, done);
+  core_->remove_in(0, homes, attempt, Taken::All, done);
 }
 
 void ObjectWriter::confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done) {
@@ -606,8 +610,8 @@ std::string ObjectWriter::removal_refusal() const { return core_->removals.refus
 void ObjectWriter::remove_kept(const std::string& ns, const std::string& job,
                                std::function<void(bool)> done) {
   const ports::Attempt all{job, 0};
-  core_->removals.remove(ns, all, [core = core_, ns, all, done = std::move(done)](bool is_taken) {
-    if (!is_taken) return done(false);
+  core_->removals.remove(ns, all, [core = core_, ns, all, done = std::move(done)](Taken taken) {
+    if (taken == Taken::No) return done(false);
     core->removals.confirm_gone(ns, all, done);
   });
 }

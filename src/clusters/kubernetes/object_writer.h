@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "clusters/kubernetes/attempt_book.h"
+#include "clusters/kubernetes/attempt_removals.h"
 #include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/luggage.h"
 #include "kube/client.h"
@@ -34,7 +35,8 @@ struct MadeObjects {
 /// wrote at once, a quota say, and whoever asks again is served.
 bool is_unanswered(const kube::ApiError& error);
 
-/// The uid that a patch names is not that of what is there: another one of its name came.
+/// The uid that a patch names is not that of what is there: another one of its name came. Other
+/// conflicts tell nothing of it: two wrote at once, or a quota or a webhook is in the way.
 bool is_of_another(const kube::ApiError& error);
 
 /// Whether a refusal is the job's fault, the cluster's, or a matter of time.
@@ -70,7 +72,7 @@ class ObjectWriter {
   // In every namespace where the attempt may have objects; see AttemptRemovals. Where there is no
   // knowing, `likely`, which is called at once or never, may name one: Secrets are not looked for.
   void remove(const ports::Attempt& attempt, const std::function<std::string()>& likely,
-              std::function<void(bool is_taken)> done);
+              std::function<void(Taken taken)> done);
   void confirm_gone(const ports::Attempt& attempt, std::function<void(bool)> done);
   std::string removal_refusal() const;
   /// The object of an attempt that was started in its place: see in_place_writer.h.

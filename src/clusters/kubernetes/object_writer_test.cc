@@ -60,7 +60,22 @@ TEST(ObjectWriter, AnotherOfTheNameIsToldByTheUidThatThePatchNames) {
   EXPECT_FALSE(is_of_another(error)) << "that is what was asked for";
   error.code = 409;
   error.reason = "Conflict";
+  error.message =
+      R"(Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, )"
+      "AdditionalErrorMsg: Precondition failed: UID in precondition: a, UID in object meta: b";
   EXPECT_TRUE(is_of_another(error));
+}
+
+TEST(ObjectWriter, AConflictThatNamesNoUidTellsNothingOfAnother) {
+  kube::ApiError error;
+  error.code = 409;
+  error.reason = "Conflict";
+  error.message =
+      R"(Operation cannot be fulfilled on pods "p": the object has been modified; please apply )"
+      "your changes to the latest version and try again";
+  EXPECT_FALSE(is_of_another(error));
+  error.message = "";
+  EXPECT_FALSE(is_of_another(error));
 }
 
 TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
@@ -70,17 +85,21 @@ TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
   EXPECT_FALSE(kube::flag_at(made, {"globalDefault"}, true));
 }
 
+/// Of an attempt that, as far as anybody knows, would be made in "team".
+Taken taken_of(ObjectWriter& writer) {
+  std::promise<Taken> done;
+  writer.remove(
+      {"a", 1}, [] { return std::string("team"); }, [&](Taken taken) { done.set_value(taken); });
+  return done.get_future().get();
+}
+
 TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());
   ObjectWriter writer(*client, {.namespaces = {""}, .own = "own"});
   for (int i = 0; i < 3; ++i) server.then(200, R"({"items":[]})");  // no root, no Job, no pod
   for (int i = 0; i < 8; ++i) server.then(200, "{}");
-  std::promise<bool> done;
-  writer.remove(
-      {"a", 1}, [] { return std::string("team"); },
-      [&](bool is_taken) { done.set_value(is_taken); });
-  EXPECT_TRUE(done.get_future().get());
+  EXPECT_EQ(taken_of(writer), Taken::All);
   std::vector<std::string> deleted;
   for (const std::string& line : server.asked()) {
     if (line.starts_with("DELETE") && line.find("/secrets?") != std::string::npos)
@@ -88,6 +107,32 @@ TEST(ObjectWriter, WhereNobodyKnowsItsHomeItsSecretIsDeletedWhereItWouldBe) {
   }
   EXPECT_EQ(deleted, (std::vector<std::string>{"DELETE /api/v1/namespaces/own/secrets",
                                                "DELETE /api/v1/namespaces/team/secrets"}));
+}
+
+TEST(ObjectWriter, WhereItsHomeCannotBeFoundOutNothingIsTaken) {
+  kube::testing::ScriptedServer server;
+  kube::ClientOptions once;
+  once.read_attempts_max = 1;
+  const auto client = kube::testing::make_client(server.access(), once);
+  ObjectWriter writer(*client, {.namespaces = {""}, .own = "own"});
+  // Whether it is gone is not answered, nor is where its Jobs are.
+  server.then(500, "no").then(500, "no");
+  EXPECT_EQ(taken_of(writer), Taken::No);
+  EXPECT_EQ(server.asked().size(), 2U) << "nothing is deleted";
+}
+
+TEST(ObjectWriter, WhatOneOfItsNamespacesDidNotTakeIsNotTaken) {
+  constexpr const char* no =
+      R"({"kind":"Status","code":409,"reason":"Conflict","message":"not now"})";
+  kube::testing::ScriptedServer server;
+  const auto client = kube::testing::make_client(server.access());
+  ObjectWriter writer(*client, {.namespaces = {"one", "two"}, .own = "one"});
+  server.then(409, no);  // roots of the first, where all else is taken, as in the second
+  for (int i = 0; i < 7; ++i) server.then(200, "{}");
+  EXPECT_EQ(taken_of(writer), Taken::AllButRoots);
+  for (int i = 0; i < 7; ++i) server.then(200, "{}");
+  server.then(409, no);  // Secrets of the second
+  EXPECT_EQ(taken_of(writer), Taken::No);
 }
 
 /// A Job of a gang, and the Service by which its pods find each other.
@@ -151,8 +196,15 @@ boost::json::value marked(std::string_view kind, std::string_view server, std::s
   return made;
 }
 
-/// Makes it where another server made it before; what was asked after its kind was found.
-std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_epoch) {
+struct Answered {
+  int code = 200;
+  std::string body = {};  // "": what is there
+};
+
+/// Makes it where another server made it before, and the Job's patch is answered so; what was asked
+/// after its kind was found.
+std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_epoch,
+                                                          const Answered& job_patch = {}) {
   kube::testing::ScriptedServer server;
   const auto client = kube::testing::make_client(server.access());
   ObjectWriter writer(*client, {.namespaces = {"ns"}, .own = "ns", .server = "new"});
@@ -164,7 +216,9 @@ std::pair<MadeObjects, std::vector<std::string>> meet_old(std::string_view old_e
                  R"("Namespaced","responseKind":{"kind":"Job"}}]}]}]})");
   for (const char* kind : {"ConfigMap", "Job"}) {
     const std::string old = boost::json::serialize(marked(kind, "old", old_epoch));
-    server.then(409, taken).then(200, old).then(200, old);
+    const bool is_answered = std::string_view(kind) == "Job" && !job_patch.body.empty();
+    server.then(409, taken).then(200, old);
+    server.then(is_answered ? job_patch.code : 200, is_answered ? job_patch.body : old);
   }
   server.then(200, R"({"items":[]})");
   ListedObjects listed;
@@ -188,6 +242,18 @@ TEST(ObjectWriter, WhatAnEarlierServerMadeForTheSameHubObjectIsTakenOver) {
   EXPECT_THAT(asked, ElementsAre("POST " + maps, "GET " + maps + "/j", "PATCH " + maps + "/j",
                                  "POST " + jobs, "GET " + jobs + "/j", "PATCH " + jobs + "/j",
                                  "GET /api/v1/namespaces/ns/pods"));
+}
+
+TEST(ObjectWriter, WhatCannotBeTakenOverBecauseOthersWriteItIsAskedForAgain) {
+  const auto [contended, asked] = meet_old(
+      "6", {409, R"({"kind":"Status","reason":"Conflict","code":409,"message":"Operation cannot )"
+                 R"(be fulfilled on jobs.batch \"j\": the object has been modified"})"});
+  EXPECT_EQ(contended.how, Making::Unavailable) << "it runs, and nothing of it is removed";
+  EXPECT_EQ(asked.size(), 6U);
+  const auto [replaced, _] = meet_old(
+      "6", {422, R"({"kind":"Status","reason":"Invalid","code":422,"message":"Job.batch \"j\" )"
+                 R"(is invalid: metadata.uid: Invalid value: \"u\": field is immutable"})"});
+  EXPECT_EQ(replaced.how, Making::NotNow) << "it is another one by now";
 }
 
 TEST(ObjectWriter, WhatALaterServerMadeIsLeftToIt) {
