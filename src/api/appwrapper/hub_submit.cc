@@ -99,6 +99,7 @@ void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapp
                   "are taken over",
                   record.key.ns, record.key.name, found->bound));
   wrapped.spec.gang.clusters = {options_.cluster};
+  if (!found->objects.empty()) wrapped.command.objects = found->objects;
   if (!options_.wrap.is_mcad && found->bound > 0) keep_on_nodes(wrapped.spec.gang, *found);
   submit(record, change, std::move(wrapped));
 }
