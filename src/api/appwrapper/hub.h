@@ -209,7 +209,8 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
-  void release(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
+  void release(Record& record, const WrapperChange& change, work::WrappedJob wrapped,
+               const std::string& where);
   void released(const WrapperChange& change, work::WrappedJob& wrapped, const Status& done);
   void submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);

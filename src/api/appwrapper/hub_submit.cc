@@ -1,7 +1,10 @@
 // What AppWrapperHub asks of the loop: that an AppWrapper becomes a job, changes, or is cancelled.
 #include <fmt/format.h>
 
+#include <functional>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "api/appwrapper/editions.h"
@@ -28,6 +31,31 @@ void keep_on_nodes(model::Gang& gang, const ports::AdoptedPods& there) {
   here.term.fields.push_back(
       {"metadata.name", model::Operator::In, {there.nodes.begin(), there.nodes.end()}});
   for (model::PodSet& set : gang.sets) set.pod.preferred_affinity.push_back(here);
+}
+
+/// What an earlier server made for the same job in another cluster, on its way out.
+struct Leaving {
+  ports::KeptObjects& objects;
+  std::function<void(std::function<void()>)> after;  // a moment
+  std::string cluster;
+  std::string ns;
+  std::string job;
+  std::function<void(const Status&)> done;
+  int looks = 5;  // pods take their time; then it is said
+};
+
+void remove_left(const std::shared_ptr<Leaving>& left) {
+  const auto problem = left->objects.problem_of(left->cluster);
+  if (!problem) return left->done(problem.error());
+  if (!problem->empty())
+    return left->done(Error{Fault::Unavailable, fmt::format("cluster {} cannot be reached: {}",
+                                                            left->cluster, *problem)});
+  left->objects.remove(left->cluster, left->ns, left->job, [left](bool is_gone) {
+    if (is_gone) return left->done(Ok{});
+    if (--left->looks > 0) return left->after([left] { remove_left(left); });
+    left->done(Error{Fault::Unavailable,
+                     fmt::format("what is there in cluster {} does not go", left->cluster)});
+  });
 }
 
 }  // namespace
@@ -105,13 +133,21 @@ void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapp
 }
 
 /// Its last controller left it running, and it is not to run: what is there goes first.
-void AppWrapperHub::release(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+void AppWrapperHub::release(Record& record, const WrapperChange& change, work::WrappedJob wrapped,
+                            const std::string& where) {
   record.is_submitting = true;
-  ports::LeftWork left{record.job(), record.key.ns, record.uid, wrapped.command.objects};
   auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
-  parts_->adopter.release(std::move(left), [this, change, job](const Status& done) {
-    answer([this, change, job, done] { released(change, *job, done); });
-  });
+  const auto done = [this, change, job](const Status& gone) {
+    answer([this, change, job, gone] { released(change, *job, gone); });
+  };
+  if (where == options_.cluster)
+    return parts_->adopter.release({record.job(), record.key.ns, record.uid, job->command.objects},
+                                   done);
+  const auto after = [this](std::function<void()> then) {
+    answer_after(try_again, std::move(then));
+  };
+  remove_left(std::make_shared<Leaving>(
+      Leaving{parts_->objects, after, where, record.key.ns, record.job(), done}));
 }
 
 void AppWrapperHub::released(const WrapperChange& change, work::WrappedJob& wrapped,

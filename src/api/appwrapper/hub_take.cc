@@ -46,6 +46,12 @@ std::string_view ended_as(const json::object& status) {
   return "";
 }
 
+/// The cluster in which what its last controller made is. Who does not say knew the hub only.
+std::string left_in(const json::object& status, const std::string& hub) {
+  const std::string where(kube::text_at(json::value(status), {"muster", "cluster"}));
+  return where.empty() ? hub : where;
+}
+
 Time created_at(const json::value& object) {
   const auto read = kube::parse_timestamp(kube::text_at(object, {"metadata", "creationTimestamp"}),
                                           "creationTimestamp");
@@ -244,14 +250,13 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
     const bool is_to_stop = is_running && as_job->wrapper.is_suspended;
+    const std::string where = left_in(status, options_.cluster);
     if (is_to_stop || is_stopping_v1beta2(status))
-      return release(record, change, std::move(as_job->wrapped));
-    const std::string where(kube::text_at(json::value(status), {"muster", "cluster"}));
-    if (is_running && !where.empty() && where != options_.cluster) {
-      as_job->wrapped.spec.gang.clusters = {where};  // what is there is met when it is made
-    } else if (is_running) {
+      return release(record, change, std::move(as_job->wrapped), where);
+    if (is_running && where == options_.cluster)
       return adopt(record, change, std::move(as_job->wrapped));
-    }
+    if (is_running)
+      as_job->wrapped.spec.gang.clusters = {where};  // what is there is met when it is made
     submit(record, change, std::move(as_job->wrapped));
   } else if (as_job.error().fault == Fault::Unavailable) {
     wait_to_be_placed(record, change, WrapperWait::Kind::NoCluster, as_job.error().message);
