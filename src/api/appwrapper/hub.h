@@ -159,6 +159,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void watch();
   void miss(WrapperGroup group);
   void quota_changed();
+  void watch_its_tree(const Record& record);
   std::string prefix_of(WrapperGroup group) const;
   std::string job_of(const WrapperChange& change) const;
   std::string job_of(const WrapperChange& change, std::int64_t edition) const;
@@ -188,6 +189,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ignore(Record& record, const std::string& why);
   /// Its job is to be another one, if it can.
   void follow_content(Record& record, const WrapperChange& change);
+  void follow_trees(Record& record, const WrapperChange& change);
   /// Its label says so; without one it is nobody's in particular.
   std::string user_of(const boost::json::value& object) const;
   void retire(const std::string& job);
@@ -205,7 +207,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
   bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
   /// Until they are there, with pauses that grow.
-  void put_labels(const std::string& job, const model::Labels& labels, Duration pause);
+  void put_labels(const std::string& job, const model::Labels& labels, Duration pause = seconds(5));
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
@@ -273,6 +275,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   Time checked_since_{0};            // older AppWrappers are not taken
   std::string creators_mark_;        // of what checks their creators; "": that was never there
   std::string unchecked_;            // why no new ones are taken, in a sentence
+  std::string first_tree_;           // of quota
   bool has_begun_ = false;           // to watch
   std::set<std::string> labelling_;  // jobs whose labels are being put
   std::string hub_mark_;             // in the ids of its jobs

@@ -20,8 +20,7 @@ namespace json = boost::json;
 
 constexpr std::string_view field_manager = "muster";
 constexpr const char* about = "AppWrapper";
-constexpr Duration labels_pause = seconds(5);  // what cannot be written now is tried again
-constexpr Duration labels_pause_most = minutes(5);
+constexpr Duration labels_pause_most = minutes(5);  // until what cannot be written is tried again
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -68,7 +67,7 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
     return false;
   }
   if (!designation->missing.empty() && labelling_.insert(record.job()).second)
-    put_labels(record.job(), designation->missing, labels_pause);
+    put_labels(record.job(), designation->missing);
   if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
   wrapped.spec.extra_queues = designation->extra_queues;
   return true;

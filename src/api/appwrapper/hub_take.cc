@@ -24,6 +24,7 @@ namespace json = boost::json;
 /// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
 constexpr std::string_view our_names[] = {"muster.dev/muster",
                                           "workload.codeflare.dev/appwrapper-controller"};
+constexpr const char* about_trees = "its AppWrapper's quota trees changed";
 constexpr Duration kueue_pause = seconds(10);  // between two questions whether Kueue is there
 
 bool is_managed_by_others(const json::value& object) {
@@ -303,6 +304,7 @@ void AppWrapperHub::go_on(Record& record, const WrapperChange& change, const Sta
       follow_content(record, change);
     }
   }
+  if (!record.is_reissuing) watch_its_tree(record);
   touch(record);
 }
 
@@ -364,7 +366,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     record.facts.refusal = {};
     return take_over(record, change, now);
   }
-  if (unplaced_->drop(record.job())) {
+  if (!record.facts.row && unplaced_->drop(record.job())) {
     record.facts.wait.reset();
     return take_over(record, change, now);
   }
@@ -422,6 +424,27 @@ void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) 
     return tell_events(record.job());  // its status says nothing of it
   }
   if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
+}
+
+/// Another tree orders jobs than when its job was submitted. It moves, and keeps its place; what
+/// the tree before it says of it counts for those that come later, as of any tree that is added.
+void AppWrapperHub::follow_trees(Record& record, const WrapperChange& change) {
+  const auto as_job = read_anyway(*change.object, wrap_options());
+  const std::string& queue = record.facts.row->queue;
+  if (!as_job || !work::may_have_named(as_job->wrapped.labels, queue)) return;
+  const auto found = quota_->designation_of(as_job->wrapped.labels);
+  if (!found) return watch_its_tree(record);  // its node may come
+  const std::string wanted = found->queue.empty() ? as_job->wrapped.spec.queue : found->queue;
+  if (wanted == queue) return;
+  record.facts.ask.content = content_of(*change.object, as_job->wrapped);
+  if (!found->missing.empty() && labelling_.insert(record.job()).second)
+    put_labels(record.job(), found->missing);
+  asks_->move(record.job(), wanted, about_trees, [this, job = record.job(), change] {
+    answer([this, job, change] {
+      const auto at = records_.find(job);
+      if (at != records_.end() && at->second.facts.row) follow_content(at->second, change);
+    });
+  });
 }
 
 std::string AppWrapperHub::user_of(const json::value& object) const {

@@ -163,7 +163,10 @@ void AppWrapperHub::read_again(const std::string& job,
         kube::uid_of(*object) == record.uid && job_of(change) == job &&
         kube::integer_at(*object, {"metadata", "generation"}) == record.generation &&
         notes_hash(*object) == record.notes;
-    if (is_known && unplaced_->drop(job)) {
+    const bool is_its_turn = is_known && unplaced_->drop(job);
+    if (is_its_turn && record.facts.row) {
+      follow_trees(record, change);
+    } else if (is_its_turn) {
       record.facts.wait.reset();
       take_over(record, change, parts_->clock());
     }

@@ -40,6 +40,8 @@ class QuotaDesk {
 
   /// The queues of an AppWrapper with these labels. NotFound: one of them is not there.
   Result<work::Designation> designation_of(const model::Labels& labels) const;
+  /// Of the tree that orders jobs; "": there is no tree.
+  std::string first_tree() const { return forest_.trees.empty() ? "" : forest_.trees.front(); }
   /// Why the trees are not known, or not as they are now; "": they are.
   std::string trouble() const;
 
