@@ -21,6 +21,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr const char* never_checked =
+    "it was created before the API server checked what its creator may create; create it again";
 /// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
 constexpr std::string_view our_names[] = {"muster.dev/muster",
                                           "workload.codeflare.dev/appwrapper-controller"};
@@ -242,10 +244,11 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   const bool is_running =
       record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
   record.is_left_out = is_running || is_stopping_v1beta2(status);
-  if (as_job && created_at(object) < checked_since_) {
-    refuse(record,
-           "it was created before the API server checked what its creator may create; create it "
-           "again");
+  const bool is_unchecked = created_at(object) < checked_since_;
+  if (as_job && is_unchecked && record.is_left_out) {
+    wait_to_be_taken(record, fmt::format("what runs of it is left alone: {}", never_checked));
+  } else if (as_job && is_unchecked) {
+    refuse(record, never_checked);
   } else if (as_job && !unchecked_.empty()) {
     wait_to_be_placed(record, change, WrapperWait::Kind::NoCheck, unchecked_);
   } else if (as_job) {
@@ -423,6 +426,9 @@ void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) 
         is_held_by_others ? "held" : "out");
     return tell_events(record.job());  // its status says nothing of it
   }
+  // Its new edition would be refused, and the job that is allowed be gone. Labels are not checked,
+  // and of the spec nobody knows when it was written.
+  if (created_at(*change.object) < checked_since_) return ignore(record, never_checked);
   if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
 }
 
