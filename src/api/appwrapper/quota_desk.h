@@ -51,7 +51,7 @@ class QuotaDesk {
   void follow();
   void follow_later();
   void put_queues(const work::QuotaForest& wanted);
-  void answered(const work::QuotaForest& wanted, bool is_written);
+  void answered(const work::QuotaForest& wanted, const Status& is_written);
   void are_there(const work::QuotaForest& wanted);
 
   const Parts parts_;
@@ -59,8 +59,9 @@ class QuotaDesk {
   bool has_followed_ = false;
   bool is_putting_ = false;     // until it is known what is in the books nothing else is asked for
   bool follows_again_ = false;  // then
-  std::vector<std::string> told_;                // problems
-  std::map<std::string, std::string> troubles_;  // by group: why it cannot be read
+  std::vector<std::string> told_;  // problems
+  /// By group: why it cannot be read; of the books: why they cannot be written.
+  std::map<std::string, std::string> troubles_;
   std::unique_ptr<QuotaWatch> watch_;
 };
 
