@@ -58,7 +58,7 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
       parts_->requests, options_.user,
       [this](Duration wait, std::function<void()> then) { answer_after(wait, std::move(then)); });
   make_wait_desk();
-  make_unplaced_desk();
+  make_placing_desks();
   make_travel_desks();
   answer([this] { ask_identity(); });
   thread_ = std::thread([this] { work(); });

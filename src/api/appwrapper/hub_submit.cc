@@ -10,6 +10,7 @@
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/hub.h"
 #include "api/appwrapper/suspension.h"
+#include "kube/json.h"
 #include "kube/requests.h"
 
 namespace muster::api {
@@ -20,7 +21,6 @@ namespace json = boost::json;
 
 constexpr std::string_view field_manager = "muster";
 constexpr const char* about = "AppWrapper";
-constexpr Duration labels_pause_most = minutes(5);  // until what cannot be written is tried again
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -66,37 +66,16 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
     wait_to_be_placed(record, change, WrapperWait::Kind::Quota, designation.error().message);
     return false;
   }
-  if (!designation->missing.empty() && labelling_.insert(record.job()).second)
-    put_labels(record.job(), designation->missing);
+  put_labels(record, change, designation->missing);
   if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
   wrapped.spec.extra_queues = designation->extra_queues;
   return true;
 }
 
-void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labels,
-                               Duration pause) {
-  const auto at = records_.find(job);
-  const bool is_over = at == records_.end() || at->second.is_gone || at->second.is_final ||
-                       (at->second.facts.row && model::is_final(at->second.facts.row->state));
-  if (is_over) {
-    labelling_.erase(job);
-    return;
-  }
-  const Record& record = at->second;
-  json::object values;
-  for (const auto& [name, value] : labels) values[name] = value;
-  const json::value patch = {{"metadata", {{"uid", record.uid}, {"labels", values}}}};
-  client_->send_later(
-      kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
-                          kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
-      [this, job, labels, pause](const kube::Reply<json::value>& put) {
-        // What the API server does not take as a label it never takes.
-        if (put || put.error().is_not_found() || put.error().is_invalid())
-          return answer([this, job] { labelling_.erase(job); });
-        answer_after(pause, [this, job, labels, pause] {
-          put_labels(job, labels, std::min(pause + pause, labels_pause_most));
-        });
-      });
+void AppWrapperHub::put_labels(const Record& record, const WrapperChange& change,
+                               const model::Labels& labels) {
+  labels_->put({record.job(), record.key, record.uid, std::string(kube::version_of(*change.object)),
+                labels});
 }
 
 /// Its last controller left it running: what is there is found before it is submitted.

@@ -443,8 +443,7 @@ void AppWrapperHub::follow_trees(Record& record, const WrapperChange& change) {
   const std::string wanted = found->queue.empty() ? as_job->wrapped.spec.queue : found->queue;
   if (wanted == queue) return;
   record.facts.ask.content = content_of(*change.object, as_job->wrapped);
-  if (!found->missing.empty() && labelling_.insert(record.job()).second)
-    put_labels(record.job(), found->missing);
+  put_labels(record, change, found->missing);
   asks_->move(record.job(), wanted, about_trees, [this, job = record.job(), change] {
     answer([this, job, change] {
       const auto at = records_.find(job);

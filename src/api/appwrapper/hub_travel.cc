@@ -129,7 +129,7 @@ void AppWrapperHub::wait_to_be_taken(Record& record, const std::string& why) {
   tell_events(record.job());
 }
 
-void AppWrapperHub::make_unplaced_desk() {
+void AppWrapperHub::make_placing_desks() {
   unplaced_ = std::make_unique<UnplacedDesk>(
       UnplacedDesk::Parts{.retry = [this](const std::string& job) { place_again(job); },
                           .is_open =
@@ -137,6 +137,17 @@ void AppWrapperHub::make_unplaced_desk() {
                                 const auto at = records_.find(job);
                                 return at != records_.end() && at->second.is_submitting;
                               }});
+  const auto is_open = [this](const std::string& job) {
+    const auto at = records_.find(job);
+    return at != records_.end() && !at->second.is_gone && !at->second.is_final &&
+           !(at->second.facts.row && model::is_final(at->second.facts.row->state));
+  };
+  labels_ = std::make_unique<LabelDesk>(LabelDesk::Parts{
+      .client = *client_,
+      .is_open = is_open,
+      .later = [this](std::function<void()> then) { answer(std::move(then)); },
+      .later_after = [this](Duration wait,
+                            std::function<void()> then) { answer_after(wait, std::move(then)); }});
 }
 
 void AppWrapperHub::place_again(const std::string& job) {
