@@ -442,7 +442,8 @@ void AppWrapperHub::follow_trees(Record& record, const WrapperChange& change) {
   if (!found) return watch_its_tree(record);  // its node may come
   const std::string wanted = found->queue.empty() ? as_job->wrapped.spec.queue : found->queue;
   if (wanted == queue) return;
-  record.facts.ask.content = content_of(*change.object, as_job->wrapped);
+  if (record.facts.ignored->empty())  // else its job is not what it says
+    record.facts.ask.content = content_of(*change.object, as_job->wrapped);
   put_labels(record, change, found->missing);
   asks_->move(record.job(), wanted, about_trees, [this, job = record.job(), change] {
     answer([this, job, change] {
