@@ -303,11 +303,29 @@ std::vector<PodTemplate> sets_without_template(const std::vector<PodResources>& 
   return sets;
 }
 
+bool is_list(const json::value& item) {
+  return text_at(item, {"kind"}).ends_with("List") && kube::find(item, {"items"}) != nullptr;
+}
+
+void add_objects(json::value& item, std::vector<json::value*>& found) {
+  json::object& map = item.as_object();
+  if (is_list(item)) {
+    json::array* items = map.at("items").if_array();
+    for (std::size_t i = 0; items != nullptr && i < items->size(); ++i)
+      add_objects((*items)[i], found);
+    return;
+  }
+  const bool has_kind = kube::find(item, {"kind"}) != nullptr;
+  const bool is_wrapped = !has_kind && kube::find(item, {"template"}) != nullptr;
+  if (is_wrapped) found.push_back(&map.at("template"));
+  if (has_kind) found.push_back(&item);  // else it is room that is kept
+}
+
 class ListReader {
  public:
   Status read(const json::value& item, const std::string& field) {
     if (!item.is_object()) return invalid(field + ": not a map");
-    if (text_at(item, {"kind"}).ends_with("List") && kube::find(item, {"items"}) != nullptr) {
+    if (is_list(item)) {
       const json::array& items = items_at(item, {"items"});
       for (std::size_t i = 0; i < items.size(); ++i) {
         if (Status s = read(items[i], fmt::format("{}.items[{}]", field, i)); !s) return s;
@@ -505,6 +523,12 @@ Result<ObjectList> read_objects(const json::value& list) {
         "templates are: {template: ..., podSets: [{path: template.spec.template, replicas: 1}]}");
   }
   return read;
+}
+
+std::vector<json::value*> objects_in(json::value& list) {
+  std::vector<json::value*> found;
+  for (json::value& item : list.as_array()) add_objects(item, found);
+  return found;
 }
 
 json::value pod_of(const json::value& object, const PodTemplate& one) {

@@ -66,6 +66,8 @@ Result<std::vector<PodTemplate>> infer_templates(const boost::json::value& objec
 
 /// Reads a JSON list. Lists of kind List are taken apart. Errors name the object and the field.
 Result<ObjectList> read_objects(const boost::json::value& list);
+/// The objects of a list that reads, where they stand in it, in the same order.
+std::vector<boost::json::value*> objects_in(boost::json::value& list);
 
 /// The pod of a template of that object, with what its controller adds to it.
 boost::json::value pod_of(const boost::json::value& object, const PodTemplate& one);

@@ -126,6 +126,21 @@ TEST(PodSets, OfSeveralObjectsAreNamedAfterThem) {
             "mainx1 template.spec.template");
 }
 
+TEST(PodSets, ObjectsAreFoundWhereTheyStandInTheOrderInWhichTheyAreRead) {
+  boost::json::value list = list_of(replaced(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
+      "{template: {apiVersion: e/v1, kind: Own, metadata: {name: b}, spec: {t: POD}}, "
+      "podSets: [{path: template.spec.t}]}\n---\n"
+      "{podResources: [{replicas: 1, requests: {cpu: 1}}]}\n---\n"
+      "{apiVersion: v1, kind: List, items: [{apiVersion: batch/v1, kind: Job, metadata: {name: c},"
+      " spec: {template: POD}}, {apiVersion: v1, kind: Secret, metadata: {name: d}}]}"));
+  const auto read = read_objects(list);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto found = objects_in(list);
+  ASSERT_EQ(found.size(), read->objects.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(*found[i], read->objects[i]);
+}
+
 TEST(PodSets, WhatIsWrongIsSaidWithItsPlace) {
   const struct {
     std::string yaml;

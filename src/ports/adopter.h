@@ -25,6 +25,9 @@ struct LeftWork {
 struct AdoptedPods {
   std::int64_t bound = 0;            // to a node, and not ended
   std::set<std::string> nodes = {};  // of these
+  /// LeftWork's, where some only say how their names begin: with the names of what is there of
+  /// these. "": as they were.
+  std::string objects = {};
 };
 
 class Adopter {

@@ -184,6 +184,32 @@ class Forest(WithQuota):
         self.wait("it is none", lambda: "team.later" not in self.muster("queue", "list"))
         self.assertIn("team.soft", self.muster("queue", "list"))
 
+    def fell(self, *names):
+        self.kubectl("delete", "quotasubtrees.quota.codeflare.dev", *names)
+
+    def test_who_waits_in_a_tree_that_goes_moves_to_the_queue_that_it_has_then(self):
+        self.plant_team()
+        self.create(of(wrapper("much", job("much", "sleep", pods=3, cpu="1")), team="hard"))
+        self.assertIn("team.hard", self.waits("much"))
+        first = self.status("much")["muster"]["job"]
+        self.fell("top", "leaves")
+        self.runs("much")
+        self.assertEqual(self.status("much")["muster"]["job"], first, "it keeps its place")
+
+    def test_who_waits_in_a_tree_that_is_planted_anew_waits_in_the_oldest_one(self):
+        self.plant_team()
+        self.create(subtree("area", "area-top", all=cpu(9)),
+                    subtree("area", "area-leaves", parent="all", east=cpu(8), default=cpu(1)))
+        self.wait("the tree is there", lambda: "area.east" in self.muster("queue", "list"))
+        self.create(of(wrapper("much", job("much", "sleep", pods=3, cpu="1")),
+                       team="hard", area="east"))
+        self.assertIn("team.hard", self.waits("much"))
+        self.fell("top", "leaves")
+        self.create(subtree("team", "top", all=cpu(8)),
+                    subtree("team", "leaves", parent="all", hard=(cpu(4), HARD)))
+        self.runs("much")
+        self.assertEqual(self.status("much")["muster"]["queue"], "area.east")
+
     def test_trees_of_the_old_group_count_too(self):
         trees = (subtree("old", "old-top", all=cpu(2)),
                  subtree("old", "old-leaves", parent="all", mine=(cpu(2), HARD)))

@@ -230,15 +230,21 @@ class LostBooks(LeftBehind):
         return sorted((one["kind"], one["metadata"]["name"], one["metadata"]["uid"])
                       for one in made["items"])
 
+    def generated(self):
+        """A Job of which only the beginning of the name is given."""
+        made = job("x", "sleep")
+        made["metadata"] = {"generateName": "made-"}
+        return made
+
     def servers(self):
         """That the pods which are there belong to."""
         return {pod["metadata"]["labels"].get("muster.dev/server") for pod in self.pods()}
 
     def test_what_runs_runs_on_and_nothing_is_made_again(self):
         self.begin_hub()
-        self.create(wrapper("old", job("old", "sleep")),
-                    components("new", job("new", "sleep"), deployment("web")))
-        self.wait("all run", lambda: len(self.running()) == 6)
+        self.create(wrapper("old", job("old", "sleep"), self.generated()),
+                    components("new", job("new", "sleep"), deployment("web"), self.generated()))
+        self.wait("all run", lambda: len(self.running()) == 10)
         self.wait_state("old", "Running")
         before, made, old_server = self.running(), self.uids(), self.servers()
         self.lose_books()
@@ -253,8 +259,8 @@ class LostBooks(LeftBehind):
         self.server.kill()
         self.server.start()
         self.kubectl("delete", "pods", "-l", "app=web")
-        self.wait("others came in their place", lambda: len(self.running()) == 6
-                  and len(set(before) & set(self.running())) == 4)
+        self.wait("others came in their place", lambda: len(self.running()) == 10
+                  and len(set(before) & set(self.running())) == 8)
         self.wait("and belong to the job", lambda: len(self.servers()) == 1)
         self.kubectl("delete", "appwrapper", "old", "new", "--timeout=60s")
         self.wait("nothing is left", lambda: self.names("jobs,deployments,pods,configmaps")
@@ -288,10 +294,22 @@ class LostBooks(LeftBehind):
             one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"] * 2)
         self.assertEqual((self.running(), self.uids()), (before, there))
 
+    def test_what_another_controller_made_up_a_name_for_is_taken_over_and_not_made_again(self):
+        """As the controller of v1beta2 does: the API server names it."""
+        named = self.generated()
+        named["metadata"] = {"name": "made-x7q2z"}
+        before = self.leave_running(components("theirs", self.generated()), named, phase="Running")
+        self.begin_hub()
+        self.wait("all pods are of the server",
+                  lambda: len(self.servers()) == 1 and None not in self.servers())
+        self.wait("it runs as it did", lambda: [
+            one["state"] for one in self.server.api("GET", "/jobs")[1]["jobs"]] == ["Running"])
+        self.assertEqual((self.running(), self.names("jobs")), (before, ["job.batch/made-x7q2z"]))
+
     def test_what_is_suspended_meanwhile_is_stopped(self):
         self.begin_hub()
-        self.create(components("new", job("new", "sleep"), deployment("web")))
-        self.wait("all run", lambda: len(self.running()) == 4)
+        self.create(components("new", job("new", "sleep"), deployment("web"), self.generated()))
+        self.wait("all run", lambda: len(self.running()) == 6)
         self.server.kill()
         self.kubectl("patch", "appwrapper", "new", "--type=merge", "-p",
                      '{"spec": {"suspend": true}}')
@@ -299,7 +317,7 @@ class LostBooks(LeftBehind):
         self.wait("it is stopped", lambda: not self.names("jobs,deployments,pods"))
         self.kubectl("patch", "appwrapper", "new", "--type=merge", "-p",
                      '{"spec": {"suspend": false}}')
-        self.wait("it runs again", lambda: len(self.running()) == 4)
+        self.wait("it runs again", lambda: len(self.running()) == 6)
 
 
 if __name__ == "__main__":

@@ -1056,12 +1056,8 @@ ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
 
 
 @alone
-class Rights(WithHub):
+class Rights(LeftBehind):
     """Nobody gets by an AppWrapper what they could not have made themselves."""
-
-    def setUp(self):
-        self.binary = muster_test.BINARY
-        self.make_namespace(CLUSTER)
 
     def test_only_workloads_and_what_goes_with_them_are_wrapped(self):
         self.begin_hub()
@@ -1126,6 +1122,8 @@ class Rights(WithHub):
     def test_the_api_server_refuses_what_a_creator_may_not_create(self):
         old = components("old", job("old"))
         self.create(old)
+        before = self.leave_running(components("runs", job("runs", "sleep")), job("runs", "sleep"),
+                                    phase="Running")
         install_crds("--creators")
         self.addCleanup(self.remove_policy)
         self.begin_hub(", creators: true")
@@ -1144,8 +1142,14 @@ class Rights(WithHub):
         self.wait_state("fine", "Completed")
         self.wait("it is refused", lambda: self.status("old").get("phase") == "Failed")
         self.assertIn("create it again", str(self.status("old")))
-        self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.assertEqual(self.names("jobs"), ["job.batch/fine", "job.batch/runs"])
+        self.wait("what ran is not taken, and an event says why", lambda: "what runs of it is left "
+                  "alone" in self.kubectl("describe", "appwrapper", "runs"))
+        self.assertEqual((self.status("runs")["phase"], self.running()), ("Running", before))
+        as_alice(wrapper("waits", job("waits", "sleep", pods=1, cpu="1000")), 0)
+        self.wait("it waits", lambda: self.status("waits").get("queuejobstate") == "Backoff")
         self.check_weakened(components("late", job("late")))
+        self.check_changed_later("waits")
 
     def check_weakened(self, late):
         """Nothing is taken while the policy does not do what it is there for."""
@@ -1163,9 +1167,19 @@ class Rights(WithHub):
         install_crds("--creators")
         self.wait("it is refused", lambda: self.status("late").get("phase") == "Failed")
         self.assertIn("create it again", str(self.status("late")))
-        self.assertEqual(self.names("jobs"), ["job.batch/fine"])
+        self.assertEqual(self.names("jobs"), ["job.batch/fine", "job.batch/runs"])
         self.muster("aw", "list")
         self.assertNotIn("Muster installs", self.said)
+
+    def check_changed_later(self, name):
+        """It was checked by the policy before, and its job stays when it is changed now."""
+        known = self.status(name)["muster"]["job"]
+        self.kubectl("label", "appwrapper", name, "workload.codeflare.dev/user=bob")
+        self.wait("its change is ignored", lambda: "ChangeIgnored" in self.kubectl(
+            "describe", "appwrapper", name))
+        self.assertEqual((self.status(name)["muster"]["job"], self.status(name)["state"]),
+                         (known, "Pending"))
+        self.assertEqual(self.server.job(known)["state"], "Waiting")
 
     def remove_policy(self):
         for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):

@@ -209,6 +209,28 @@ class Away(Travel):
         self.kubectl("delete", "appwrapper", "far", "--timeout=60s")
         self.wait("nothing is left there", self.is_empty_there)
 
+    def test_what_is_suspended_or_reset_elsewhere_is_stopped_when_the_books_are_lost(self):
+        self.create(components("held", big("held")), components("reset", big("reset")))
+        pods = lambda: {pod["metadata"]["uid"] for pod in self.west("pods").values()
+                        if pod["status"].get("phase") == "Running"}
+        self.wait("both run there", lambda: len(pods()) == 4)
+        self.wait("both say so", lambda: all(
+            self.status(name).get("phase") == "Running" for name in ("held", "reset")))
+        before = pods()
+        self.server.kill()
+        shutil.rmtree(os.path.join(self.server.folder, "data"))
+        self.kubectl("patch", "appwrapper", "held", "--type=merge", "-p",
+                     '{"spec": {"suspend": true}}')
+        self.kubectl("patch", "appwrapper", "reset", "--type=merge", "--subresource=status", "-p",
+                     '{"status": {"phase": "Resetting"}}')
+        self.server.start()
+        self.wait("it is suspended", lambda: self.status("held").get("phase") == "Suspended")
+        self.wait("the other runs again", lambda: self.west_jobs() == ["reset"]
+                  and len(pods()) == 2)
+        self.assertFalse(before & pods(), "nothing that ran before runs on")
+        self.kubectl("delete", "appwrapper", "held", "reset", "--timeout=60s")
+        self.wait("nothing is left there", self.is_empty_there)
+
 
 class Kinds(Travel):
     """RayClusters are defined in the hub only, which is small."""

@@ -416,6 +416,12 @@ class Labelled(WithRay):
         self.server.start()
         self.wait("its priority is followed", lambda: self.server.job(job)["priority"] == 30)
         self.wait_state(job, "Running")
+        self.wait("it is noted", lambda: "muster.dev/followed-priority" in self.kubectl.get(
+            "raycluster", "low")["metadata"].get("annotations", {}))
+        self.server.kill()
+        self.kubectl("label", "raycluster", "low", "muster.dev/priority-")
+        self.server.start()
+        self.wait("it is followed back", lambda: self.server.job(job)["priority"] == 50)
         self.assertEqual(self.server.job(job)["attempt"], 2)
         self.wait_ready("low", 5)
 

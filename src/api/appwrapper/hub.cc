@@ -24,6 +24,7 @@ namespace json = boost::json;
 constexpr Duration idle_pause = seconds(1);
 constexpr Duration slice = milliseconds(50);  // of one thing at a time, where much is to be done
 constexpr Duration served_within = seconds(30);
+constexpr Duration tree_stays_away = seconds(20);  // that was not only replaced
 constexpr std::string_view identity_namespace = "kube-system";
 
 std::string_view letters_of(WrapperGroup group) {
@@ -57,7 +58,7 @@ Status AppWrapperHub::start(const kube::Access& access, Parts parts) {
       parts_->requests, options_.user,
       [this](Duration wait, std::function<void()> then) { answer_after(wait, std::move(then)); });
   make_wait_desk();
-  make_unplaced_desk();
+  make_placing_desks();
   make_travel_desks();
   answer([this] { ask_identity(); });
   thread_ = std::thread([this] { work(); });
@@ -239,6 +240,7 @@ void AppWrapperHub::do_events(Time now) {
     if (record.is_gone) continue;
     const bool waits =
         row->state == model::JobState::Waiting || row->state == model::JobState::Held;
+    if (row->attempt > 0) watch_its_tree(record);  // it had no need of a queue meanwhile
     if (waits && !record.facts.failed_before->empty()) ask_cancel(record.job());  // no more tries
     waits_->set(record.job(), waits ? now : Time::never());
     if (row->state == model::JobState::Succeeded) expire(record, event.at);
@@ -400,6 +402,27 @@ std::int64_t AppWrapperHub::edition(const WrapperChange& change) const {
 void AppWrapperHub::quota_changed() {
   if (watches_.empty()) watch();  // AppWrappers come after the queues they belong to
   unplaced_->look_again(WrapperWait::Kind::Quota, parts_->clock());
+  // Jobs of a tree that went, or that is not the oldest any more, would wait for ever. One that
+  // somebody only replaces is back by then, and they keep their queues.
+  if (std::exchange(first_tree_, quota_->first_tree()) == quota_->first_tree()) return;
+  answer_after(tree_stays_away, [this] {
+    for (const auto& [job, record] : records_) watch_its_tree(record);
+    unplaced_->look_again(WrapperWait::Kind::Quota, parts_->clock());
+  });
+}
+
+/// Its job may wait in a tree that does not order jobs: its AppWrapper says, when it is read again.
+void AppWrapperHub::watch_its_tree(const Record& record) {
+  const auto& row = record.facts.row;
+  const bool waits =
+      row && (row->state == model::JobState::Waiting || row->state == model::JobState::Held);
+  if (!quota_ || !waits || record.is_gone) return;
+  const bool is_of_a_tree = row->queue.find('.') != std::string::npos;
+  if (!is_of_a_tree || row->queue == options_.wrap.queue) return;
+  const std::string tree = quota_->first_tree();
+  if (!tree.empty() && row->queue.starts_with(work::queue_name(tree, ""))) return;
+  const std::uint64_t what = Hasher().add(std::string_view("of no tree")).value();
+  unplaced_->add(record.job(), WrapperWait::Kind::Quota, what, parts_->clock());
 }
 
 // ----------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@
 #include "api/appwrapper/hub_options.h"
 #include "api/appwrapper/install.h"
 #include "api/appwrapper/job_asks.h"
+#include "api/appwrapper/label_desk.h"
 #include "api/appwrapper/labelled_desk.h"
 #include "api/appwrapper/luggage.h"
 #include "api/appwrapper/quota_desk.h"
@@ -159,6 +160,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void watch();
   void miss(WrapperGroup group);
   void quota_changed();
+  void watch_its_tree(const Record& record);
   std::string prefix_of(WrapperGroup group) const;
   std::string job_of(const WrapperChange& change) const;
   std::string job_of(const WrapperChange& change, std::int64_t edition) const;
@@ -188,6 +190,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void ignore(Record& record, const std::string& why);
   /// Its job is to be another one, if it can.
   void follow_content(Record& record, const WrapperChange& change);
+  void follow_trees(Record& record, const WrapperChange& change);
   /// Its label says so; without one it is nobody's in particular.
   std::string user_of(const boost::json::value& object) const;
   void retire(const std::string& job);
@@ -204,12 +207,12 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   // ---- what is asked of the loop: hub_submit.cc
   /// Into the queues that its labels name. False: one of them is not there, and it waits.
   bool designate(Record& record, const WrapperChange& change, work::WrappedJob& wrapped);
-  /// Until they are there, with pauses that grow.
-  void put_labels(const std::string& job, const model::Labels& labels, Duration pause);
+  void put_labels(const Record& record, const WrapperChange& change, const model::Labels& labels);
   void adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void adopted(const WrapperChange& change, work::WrappedJob& wrapped,
                const Result<ports::AdoptedPods>& found);
-  void release(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
+  void release(Record& record, const WrapperChange& change, work::WrappedJob wrapped,
+               const std::string& where);
   void released(const WrapperChange& change, work::WrappedJob& wrapped, const Status& done);
   void submit(Record& record, const WrapperChange& change, work::WrappedJob wrapped);
   void submitted(const WrapperChange& change, const SubmitOutcome& outcome);
@@ -231,7 +234,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void wait_to_be_placed(Record& record, const WrapperChange& change, WrapperWait::Kind kind,
                          const std::string& why);
   void wait_to_be_taken(Record& record, const std::string& why);
-  void make_unplaced_desk();
+  void make_placing_desks();
   void place_again(const std::string& job);
   void read_again(const std::string& job, const std::shared_ptr<const boost::json::value>& object);
   void tell_events(const std::string& job);
@@ -267,14 +270,15 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   std::unique_ptr<LabelledDesk> labelled_;  // null until it is known which hub this is
   std::string unserved_;                    // the hub does not serve AppWrappers: in a sentence
   bool misses_old_group_ = false;
-  bool has_kueue_ = false;           // it is installed, and manages what has its label
-  Time kueue_asked_{0};              // when that was asked last
-  Time checked_since_{0};            // older AppWrappers are not taken
-  std::string creators_mark_;        // of what checks their creators; "": that was never there
-  std::string unchecked_;            // why no new ones are taken, in a sentence
-  bool has_begun_ = false;           // to watch
-  std::set<std::string> labelling_;  // jobs whose labels are being put
-  std::string hub_mark_;             // in the ids of its jobs
+  bool has_kueue_ = false;     // it is installed, and manages what has its label
+  Time kueue_asked_{0};        // when that was asked last
+  Time checked_since_{0};      // older AppWrappers are not taken
+  std::string creators_mark_;  // of what checks their creators; "": that was never there
+  std::string unchecked_;      // why no new ones are taken, in a sentence
+  std::string first_tree_;     // of quota
+  bool has_begun_ = false;     // to watch
+  std::unique_ptr<LabelDesk> labels_;
+  std::string hub_mark_;  // in the ids of its jobs
   Records records_;
   std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed

@@ -1,12 +1,16 @@
 // What AppWrapperHub asks of the loop: that an AppWrapper becomes a job, changes, or is cancelled.
 #include <fmt/format.h>
 
+#include <functional>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "api/appwrapper/editions.h"
 #include "api/appwrapper/hub.h"
 #include "api/appwrapper/suspension.h"
+#include "kube/json.h"
 #include "kube/requests.h"
 
 namespace muster::api {
@@ -17,8 +21,6 @@ namespace json = boost::json;
 
 constexpr std::string_view field_manager = "muster";
 constexpr const char* about = "AppWrapper";
-constexpr Duration labels_pause = seconds(5);  // what cannot be written now is tried again
-constexpr Duration labels_pause_most = minutes(5);
 
 /// Plans the gang where its pods are. Nodes are preferred, not required: should it be requeued some
 /// day, it is as free as any other.
@@ -30,6 +32,31 @@ void keep_on_nodes(model::Gang& gang, const ports::AdoptedPods& there) {
   for (model::PodSet& set : gang.sets) set.pod.preferred_affinity.push_back(here);
 }
 
+/// What an earlier server made for the same job in another cluster, on its way out.
+struct Leaving {
+  ports::KeptObjects& objects;
+  std::function<void(std::function<void()>)> after;  // a moment
+  std::string cluster;
+  std::string ns;
+  std::string job;
+  std::function<void(const Status&)> done;
+  int looks = 5;  // pods take their time; then it is said
+};
+
+void remove_left(const std::shared_ptr<Leaving>& left) {
+  const auto problem = left->objects.problem_of(left->cluster);
+  if (!problem) return left->done(problem.error());
+  if (!problem->empty())
+    return left->done(Error{Fault::Unavailable, fmt::format("cluster {} cannot be reached: {}",
+                                                            left->cluster, *problem)});
+  left->objects.remove(left->cluster, left->ns, left->job, [left](bool is_gone) {
+    if (is_gone) return left->done(Ok{});
+    if (--left->looks > 0) return left->after([left] { remove_left(left); });
+    left->done(Error{Fault::Unavailable,
+                     fmt::format("what is there in cluster {} does not go", left->cluster)});
+  });
+}
+
 }  // namespace
 
 bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
@@ -39,37 +66,16 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
     wait_to_be_placed(record, change, WrapperWait::Kind::Quota, designation.error().message);
     return false;
   }
-  if (!designation->missing.empty() && labelling_.insert(record.job()).second)
-    put_labels(record.job(), designation->missing, labels_pause);
+  put_labels(record, change, designation->missing);
   if (!designation->queue.empty()) wrapped.spec.queue = designation->queue;
   wrapped.spec.extra_queues = designation->extra_queues;
   return true;
 }
 
-void AppWrapperHub::put_labels(const std::string& job, const model::Labels& labels,
-                               Duration pause) {
-  const auto at = records_.find(job);
-  const bool is_over = at == records_.end() || at->second.is_gone || at->second.is_final ||
-                       (at->second.facts.row && model::is_final(at->second.facts.row->state));
-  if (is_over) {
-    labelling_.erase(job);
-    return;
-  }
-  const Record& record = at->second;
-  json::object values;
-  for (const auto& [name, value] : labels) values[name] = value;
-  const json::value patch = {{"metadata", {{"uid", record.uid}, {"labels", values}}}};
-  client_->send_later(
-      kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
-                          kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),
-      [this, job, labels, pause](const kube::Reply<json::value>& put) {
-        // What the API server does not take as a label it never takes.
-        if (put || put.error().is_not_found() || put.error().is_invalid())
-          return answer([this, job] { labelling_.erase(job); });
-        answer_after(pause, [this, job, labels, pause] {
-          put_labels(job, labels, std::min(pause + pause, labels_pause_most));
-        });
-      });
+void AppWrapperHub::put_labels(const Record& record, const WrapperChange& change,
+                               const model::Labels& labels) {
+  labels_->put({record.job(), record.key, record.uid, std::string(kube::version_of(*change.object)),
+                labels});
 }
 
 /// Its last controller left it running: what is there is found before it is submitted.
@@ -99,18 +105,27 @@ void AppWrapperHub::adopted(const WrapperChange& change, work::WrappedJob& wrapp
                   "are taken over",
                   record.key.ns, record.key.name, found->bound));
   wrapped.spec.gang.clusters = {options_.cluster};
+  if (!found->objects.empty()) wrapped.command.objects = found->objects;
   if (!options_.wrap.is_mcad && found->bound > 0) keep_on_nodes(wrapped.spec.gang, *found);
   submit(record, change, std::move(wrapped));
 }
 
 /// Its last controller left it running, and it is not to run: what is there goes first.
-void AppWrapperHub::release(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
+void AppWrapperHub::release(Record& record, const WrapperChange& change, work::WrappedJob wrapped,
+                            const std::string& where) {
   record.is_submitting = true;
-  ports::LeftWork left{record.job(), record.key.ns, record.uid, wrapped.command.objects};
   auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
-  parts_->adopter.release(std::move(left), [this, change, job](const Status& done) {
-    answer([this, change, job, done] { released(change, *job, done); });
-  });
+  const auto done = [this, change, job](const Status& gone) {
+    answer([this, change, job, gone] { released(change, *job, gone); });
+  };
+  if (where == options_.cluster)
+    return parts_->adopter.release({record.job(), record.key.ns, record.uid, job->command.objects},
+                                   done);
+  const auto after = [this](std::function<void()> then) {
+    answer_after(try_again, std::move(then));
+  };
+  remove_left(std::make_shared<Leaving>(
+      Leaving{parts_->objects, after, where, record.key.ns, record.job(), done}));
 }
 
 void AppWrapperHub::released(const WrapperChange& change, work::WrappedJob& wrapped,

@@ -21,9 +21,12 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr const char* never_checked =
+    "it was created before the API server checked what its creator may create; create it again";
 /// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
 constexpr std::string_view our_names[] = {"muster.dev/muster",
                                           "workload.codeflare.dev/appwrapper-controller"};
+constexpr const char* about_trees = "its AppWrapper's quota trees changed";
 constexpr Duration kueue_pause = seconds(10);  // between two questions whether Kueue is there
 
 bool is_managed_by_others(const json::value& object) {
@@ -44,6 +47,12 @@ std::string_view ended_as(const json::object& status) {
       return word;
   }
   return "";
+}
+
+/// The cluster in which what its last controller made is. Who does not say knew the hub only.
+std::string left_in(const json::object& status, const std::string& hub) {
+  const std::string where(kube::text_at(json::value(status), {"muster", "cluster"}));
+  return where.empty() ? hub : where;
 }
 
 Time created_at(const json::value& object) {
@@ -235,23 +244,23 @@ void AppWrapperHub::take_over(Record& record, const WrapperChange& change, Time 
   const bool is_running =
       record.is_v1beta2 ? is_deployed_v1beta2(status) : is_dispatched_v1beta1(status);
   record.is_left_out = is_running || is_stopping_v1beta2(status);
-  if (as_job && created_at(object) < checked_since_) {
-    refuse(record,
-           "it was created before the API server checked what its creator may create; create it "
-           "again");
+  const bool is_unchecked = created_at(object) < checked_since_;
+  if (as_job && is_unchecked && record.is_left_out) {
+    wait_to_be_taken(record, fmt::format("what runs of it is left alone: {}", never_checked));
+  } else if (as_job && is_unchecked) {
+    refuse(record, never_checked);
   } else if (as_job && !unchecked_.empty()) {
     wait_to_be_placed(record, change, WrapperWait::Kind::NoCheck, unchecked_);
   } else if (as_job) {
     if (quota_ && !designate(record, change, as_job->wrapped)) return;
     const bool is_to_stop = is_running && as_job->wrapper.is_suspended;
+    const std::string where = left_in(status, options_.cluster);
     if (is_to_stop || is_stopping_v1beta2(status))
-      return release(record, change, std::move(as_job->wrapped));
-    const std::string where(kube::text_at(json::value(status), {"muster", "cluster"}));
-    if (is_running && !where.empty() && where != options_.cluster) {
-      as_job->wrapped.spec.gang.clusters = {where};  // what is there is met when it is made
-    } else if (is_running) {
+      return release(record, change, std::move(as_job->wrapped), where);
+    if (is_running && where == options_.cluster)
       return adopt(record, change, std::move(as_job->wrapped));
-    }
+    if (is_running)
+      as_job->wrapped.spec.gang.clusters = {where};  // what is there is met when it is made
     submit(record, change, std::move(as_job->wrapped));
   } else if (as_job.error().fault == Fault::Unavailable) {
     wait_to_be_placed(record, change, WrapperWait::Kind::NoCluster, as_job.error().message);
@@ -298,6 +307,7 @@ void AppWrapperHub::go_on(Record& record, const WrapperChange& change, const Sta
       follow_content(record, change);
     }
   }
+  if (!record.is_reissuing) watch_its_tree(record);
   touch(record);
 }
 
@@ -359,7 +369,7 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
     record.facts.refusal = {};
     return take_over(record, change, now);
   }
-  if (unplaced_->drop(record.job())) {
+  if (!record.facts.row && unplaced_->drop(record.job())) {
     record.facts.wait.reset();
     return take_over(record, change, now);
   }
@@ -416,7 +426,31 @@ void AppWrapperHub::follow_content(Record& record, const WrapperChange& change) 
         is_held_by_others ? "held" : "out");
     return tell_events(record.job());  // its status says nothing of it
   }
+  // Its new edition would be refused, and the job that is allowed be gone. Labels are not checked,
+  // and of the spec nobody knows when it was written.
+  if (created_at(*change.object) < checked_since_) return ignore(record, never_checked);
   if (!std::exchange(record.is_reissuing, true)) reissue(record.job(), edition(change) + 1);
+}
+
+/// Another tree orders jobs than when its job was submitted. It moves, and keeps its place; what
+/// the tree before it says of it counts for those that come later, as of any tree that is added.
+void AppWrapperHub::follow_trees(Record& record, const WrapperChange& change) {
+  const auto as_job = read_anyway(*change.object, wrap_options());
+  const std::string& queue = record.facts.row->queue;
+  if (!as_job || !work::may_have_named(as_job->wrapped.labels, queue)) return;
+  const auto found = quota_->designation_of(as_job->wrapped.labels);
+  if (!found) return watch_its_tree(record);  // its node may come
+  const std::string wanted = found->queue.empty() ? as_job->wrapped.spec.queue : found->queue;
+  if (wanted == queue) return;
+  if (record.facts.ignored->empty())  // else its job is not what it says
+    record.facts.ask.content = content_of(*change.object, as_job->wrapped);
+  put_labels(record, change, found->missing);
+  asks_->move(record.job(), wanted, about_trees, [this, job = record.job(), change] {
+    answer([this, job, change] {
+      const auto at = records_.find(job);
+      if (at != records_.end() && at->second.facts.row) follow_content(at->second, change);
+    });
+  });
 }
 
 std::string AppWrapperHub::user_of(const json::value& object) const {

@@ -129,7 +129,7 @@ void AppWrapperHub::wait_to_be_taken(Record& record, const std::string& why) {
   tell_events(record.job());
 }
 
-void AppWrapperHub::make_unplaced_desk() {
+void AppWrapperHub::make_placing_desks() {
   unplaced_ = std::make_unique<UnplacedDesk>(
       UnplacedDesk::Parts{.retry = [this](const std::string& job) { place_again(job); },
                           .is_open =
@@ -137,6 +137,17 @@ void AppWrapperHub::make_unplaced_desk() {
                                 const auto at = records_.find(job);
                                 return at != records_.end() && at->second.is_submitting;
                               }});
+  const auto is_open = [this](const std::string& job) {
+    const auto at = records_.find(job);
+    return at != records_.end() && !at->second.is_gone && !at->second.is_final &&
+           !(at->second.facts.row && model::is_final(at->second.facts.row->state));
+  };
+  labels_ = std::make_unique<LabelDesk>(LabelDesk::Parts{
+      .client = *client_,
+      .is_open = is_open,
+      .later = [this](std::function<void()> then) { answer(std::move(then)); },
+      .later_after = [this](Duration wait,
+                            std::function<void()> then) { answer_after(wait, std::move(then)); }});
 }
 
 void AppWrapperHub::place_again(const std::string& job) {
@@ -163,7 +174,10 @@ void AppWrapperHub::read_again(const std::string& job,
         kube::uid_of(*object) == record.uid && job_of(change) == job &&
         kube::integer_at(*object, {"metadata", "generation"}) == record.generation &&
         notes_hash(*object) == record.notes;
-    if (is_known && unplaced_->drop(job)) {
+    const bool is_its_turn = is_known && unplaced_->drop(job);
+    if (is_its_turn && record.facts.row) {
+      follow_trees(record, change);
+    } else if (is_its_turn) {
       record.facts.wait.reset();
       take_over(record, change, parts_->clock());
     }

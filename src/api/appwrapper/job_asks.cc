@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -34,6 +35,33 @@ void JobAsks::ask(const std::string& job, const std::string& verb,
   if (is_refused_for_now(requests_.put({ask, [](const Result<control::Answer>&) {}})))
     later_after_(try_again, [this, job, verb, events = std::move(events), about] {
       this->ask(job, verb, events, about);
+    });
+}
+
+void JobAsks::move(const std::string& job, const std::string& queue, const std::string& about,
+                   std::function<void()> cannot) {
+  const auto ask = [job, queue, about, cannot, user = user_](const sched::World& world,
+                                                             Time now) -> Result<control::Asked> {
+    const sched::JobSlot slot = world.find_job(job);
+    control::Asked asked;
+    if (slot.is_none()) return asked;
+    const sched::Job& found = world.job(slot);
+    const bool is_there = world.quota.find(queue) == found.queue;
+    if (is_there || found.active || model::is_final(found.state)) return asked;
+    const bool charges_it =
+        std::any_of(found.extra_queues.begin(), found.extra_queues.end(),
+                    [&](sched::QueueId extra) { return world.quota.is_in_main_tree(extra); });
+    if (charges_it) {
+      cannot();
+      return asked;
+    }
+    asked.events.emplace_back(model::QueueChanged{job, queue});
+    asked.audit.push_back({0, now, user, "", "move", job, about});
+    return asked;
+  };
+  if (is_refused_for_now(requests_.put({ask, [](const Result<control::Answer>&) {}})))
+    later_after_(try_again, [this, job, queue, about, cannot = std::move(cannot)] {
+      move(job, queue, about, cannot);
     });
 }
 

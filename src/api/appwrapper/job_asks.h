@@ -23,6 +23,10 @@ class JobAsks {
   /// What of it the job can still take is written. `about`: of whom, for the audit.
   void ask(const std::string& job, const std::string& verb, std::vector<model::EventBody> events,
            const std::string& about);
+  /// Moves one that waits; it keeps its place. `cannot` is called, on the loop's thread, if it
+  /// charges the tree of that queue already beside its own: then only another job can be there.
+  void move(const std::string& job, const std::string& queue, const std::string& about,
+            std::function<void()> cannot);
   /// Cancels those whose ids begin so and that are not among the known: their objects were deleted
   /// while nobody watched.
   void cancel_strays(const std::string& prefix, std::set<std::string> known,

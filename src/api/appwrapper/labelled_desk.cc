@@ -158,7 +158,8 @@ void LabelledDesk::take_over(Record& record, const Object& object) {
     const json::value queued = queued_object_of(known->payload);
     record.content = queued.is_null() ? 0 : work::content_of(queued);
     record.facts.row = std::move(*known);
-    record.facts.ask.priority = followed_priority(queued, *object, record.facts.row->priority);
+    record.facts.ask.priority =
+        followed_priority(record.job(), queued, *object, record.facts.row->priority);
     if (is_waiting(record.facts.row->state)) parts_.ask_why(record.job(), parts_.clock());
     if (model::is_final(record.facts.row->state)) note_end(record.job());
     if (record.facts.row->state == JobState::Starting) nudge_later(record);
@@ -350,6 +351,20 @@ void LabelledDesk::note_end(const std::string& job) {
         });
 }
 
+/// Its label was followed; what an administrator asks for is not what it says.
+void LabelledDesk::note_priority(const std::string& job) {
+  const auto at = records_.find(job);
+  if (at == records_.end() || at->second.is_gone) return;
+  const json::string text(work::followed_text(at->second.facts.ask.priority, job));
+  patch(at->second,
+        {{"metadata",
+          {{"uid", at->second.subject.uid}, {"annotations", {{work::followed_annotation, text}}}}}},
+        [this, job](const kube::Reply<json::value>& put) {
+          if (put || put.error().is_not_found() || put.error().is_conflict()) return;
+          parts_.later_after(kinds_pause, [this, job] { note_priority(job); });
+        });
+}
+
 /// The object is to be another job from now on. The watch brings it with its new edition.
 void LabelledDesk::reissue(const std::string& job, std::int64_t edition) {
   const auto at = records_.find(job);
@@ -386,6 +401,9 @@ void LabelledDesk::follow(const model::Event& event, Time now) {
     return;
   }
   if (row->state != JobState::Waiting) record.facts.wait.reset();
+  const auto* changed = std::get_if<model::PriorityChanged>(&event.body);
+  if (changed != nullptr && changed->priority == record.facts.ask.priority)
+    note_priority(record.job());
   if (model::is_final(row->state) && record.is_gone) return forget(at);
   if (record.is_gone) return;
   parts_.ask_why(record.job(), is_waiting(row->state) ? now : Time::never());
@@ -473,11 +491,12 @@ json::value LabelledDesk::queued_object_of(const std::string& payload) const {
   return work::queued_object(file.jobs.front().command);
 }
 
-/// What was followed before this server started. Nobody wrote it down: an object that asks for what
-/// it was queued with has been followed, and what its job has is somebody else's wish. Of one that
-/// was changed since, the job has what was followed.
-int LabelledDesk::followed_priority(const json::value& queued, const json::value& object,
-                                    int of_job) const {
+/// What was followed before this server started, as it was noted. Where it was not, an object that
+/// asks for what it was queued with has been followed, and what its job has is somebody else's
+/// wish. Of one that was changed since, the job has what was followed.
+int LabelledDesk::followed_priority(const std::string& job, const json::value& queued,
+                                    const json::value& object, int of_job) const {
+  if (const auto noted = work::followed_priority(object, job)) return *noted;
   const auto asked = work::asked_priority(object, options_.read);
   if (!asked) return of_job;
   if (queued.is_null()) return *asked;

@@ -115,6 +115,7 @@ class LabelledDesk {
   void cancel(const Record& record);
   void cancel_strays();
   void note_end(const std::string& job);
+  void note_priority(const std::string& job);
   void nudge_later(const Record& record);
   void reissue(const std::string& job, std::int64_t edition);
   void patch(const Record& record, const boost::json::value& what,
@@ -123,8 +124,8 @@ class LabelledDesk {
   std::int64_t edition(const std::string& uid, const boost::json::value* object) const;
   std::string job_of(const std::string& uid, std::int64_t edition) const;
   boost::json::value queued_object_of(const std::string& payload) const;
-  int followed_priority(const boost::json::value& queued, const boost::json::value& object,
-                        int of_job) const;
+  int followed_priority(const std::string& job, const boost::json::value& queued,
+                        const boost::json::value& object, int of_job) const;
   void tell(const Record& record);
   void forget(Records::iterator at);
 

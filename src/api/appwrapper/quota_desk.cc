@@ -10,6 +10,7 @@ namespace muster::api {
 namespace {
 
 constexpr Duration try_again = seconds(1);
+constexpr const char* books = "queues";  // where others among the troubles are groups
 
 bool has_queue(const work::QuotaForest& forest, const std::string& name) {
   return std::any_of(forest.queues.begin(), forest.queues.end(),
@@ -62,9 +63,10 @@ QuotaDesk::QuotaDesk(kube::Client& client, Parts parts) : parts_(std::move(parts
 /// Each reason is said once.
 void QuotaDesk::set_trouble(const std::string& group, const std::string& why) {
   if (why.empty()) {
-    if (troubles_.erase(group) > 0)
-      parts_.say(fmt::format("quota: QuotaSubtrees of {} are read again", group));
-    return;
+    if (troubles_.erase(group) == 0) return;
+    return parts_.say(group == books
+                          ? "quota: the queues are written again"
+                          : fmt::format("quota: QuotaSubtrees of {} are read again", group));
   }
   if (std::exchange(troubles_[group], why) != why) parts_.say(words_of(group, why));
 }
@@ -76,7 +78,10 @@ std::string QuotaDesk::trouble() const {
 }
 
 std::string QuotaDesk::words_of(const std::string& group, const std::string& why) const {
-  return fmt::format("quota: QuotaSubtrees of {} cannot be read, so {}: {}", group,
+  const std::string what = group == books
+                               ? "the queues cannot be written"
+                               : fmt::format("QuotaSubtrees of {} cannot be read", group);
+  return fmt::format("quota: {}, so {}: {}", what,
                      has_followed_ ? "the queues stay as they are" : "no AppWrapper is taken", why);
 }
 
@@ -108,16 +113,22 @@ void QuotaDesk::put_queues(const work::QuotaForest& wanted) {
   };
   // The loop may outlive this desk, so it calls nothing but `later`, which then runs nothing.
   const auto done = [this, wanted, later = parts_.later](const Result<control::Answer>& answer) {
-    later([this, wanted, is_written = answer.ok()] { answered(wanted, is_written); });
+    const Status is_written = answer ? Status(Ok{}) : Status(answer.error());
+    later([this, wanted, is_written] { answered(wanted, is_written); });
   };
   const auto put = parts_.requests.put({ask, done});
   is_putting_ = put == control::Requests::Put::Taken;
-  if (!is_putting_ && put != control::Requests::Put::Closed) follow_later();
+  if (is_putting_ || put == control::Requests::Put::Closed) return;
+  if (const auto refusal = parts_.requests.store_refusal()) set_trouble(books, refusal->message);
+  follow_later();
 }
 
-void QuotaDesk::answered(const work::QuotaForest& wanted, bool is_written) {
+void QuotaDesk::answered(const work::QuotaForest& wanted, const Status& is_written) {
   is_putting_ = false;
-  if (!is_written) return follow_later();
+  if (!is_written) {
+    set_trouble(books, is_written.error().message);
+    return follow_later();
+  }
   are_there(wanted);
   if (follows_again_) follow();
 }
@@ -129,6 +140,7 @@ void QuotaDesk::follow_later() {
 void QuotaDesk::are_there(const work::QuotaForest& wanted) {
   forest_ = wanted;
   has_followed_ = true;
+  set_trouble(books, "");
   parts_.on_change();
 }
 

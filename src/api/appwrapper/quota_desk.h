@@ -40,6 +40,8 @@ class QuotaDesk {
 
   /// The queues of an AppWrapper with these labels. NotFound: one of them is not there.
   Result<work::Designation> designation_of(const model::Labels& labels) const;
+  /// Of the tree that orders jobs; "": there is no tree.
+  std::string first_tree() const { return forest_.trees.empty() ? "" : forest_.trees.front(); }
   /// Why the trees are not known, or not as they are now; "": they are.
   std::string trouble() const;
 
@@ -49,7 +51,7 @@ class QuotaDesk {
   void follow();
   void follow_later();
   void put_queues(const work::QuotaForest& wanted);
-  void answered(const work::QuotaForest& wanted, bool is_written);
+  void answered(const work::QuotaForest& wanted, const Status& is_written);
   void are_there(const work::QuotaForest& wanted);
 
   const Parts parts_;
@@ -57,8 +59,9 @@ class QuotaDesk {
   bool has_followed_ = false;
   bool is_putting_ = false;     // until it is known what is in the books nothing else is asked for
   bool follows_again_ = false;  // then
-  std::vector<std::string> told_;                // problems
-  std::map<std::string, std::string> troubles_;  // by group: why it cannot be read
+  std::vector<std::string> told_;  // problems
+  /// By group: why it cannot be read; of the books: why they cannot be written.
+  std::map<std::string, std::string> troubles_;
   std::unique_ptr<QuotaWatch> watch_;
 };
 

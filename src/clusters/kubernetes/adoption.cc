@@ -4,16 +4,22 @@
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <chrono>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "clusters/kubernetes/gang_state.h"
+#include "clusters/kubernetes/listed_objects.h"
 #include "clusters/kubernetes/names.h"
 #include "clusters/kubernetes/object_writer.h"
 #include "kube/discovery.h"
 #include "kube/json.h"
+#include "kube/list.h"
 #include "kube/requests.h"
 #include "manifest/pod_sets.h"
 
@@ -26,46 +32,116 @@ using kube::text_at;
 
 Error unavailable(const kube::ApiError& error) { return {Fault::Unavailable, error.message}; }
 
-/// Calls `found` with each object of the list that is there and was made for the owner.
-Status find_objects(
-    kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work,
-    const std::function<Status(const kube::Resource&, const json::value& there)>& found) {
-  json::error_code wrong;
-  const json::value read = json::parse(work.objects, wrong);
-  if (wrong) return invalid("objects: not JSON: " + wrong.message());
-  const auto list = manifest::read_objects(read);
-  if (!list) return list.error();
-  for (const json::value& object : list->objects) {
-    const auto kind = kinds.find(text_at(object, {"apiVersion"}), text_at(object, {"kind"}));
-    if (!kind && kind.error().is_not_found()) continue;
-    if (!kind) return unavailable(kind.error());
-    const auto there = client.send(kube::get_request(*kind, work.ns, kube::name_of(object)));
-    if (!there && there.error().is_not_found()) continue;
-    if (!there) return unavailable(there.error());
-    const json::array& owners = kube::items_at(*there, {"metadata", "ownerReferences"});
-    const bool is_owned = std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
-      return text_at(owner, {"uid"}) == work.owner_uid;
-    });
-    const bool is_of_job = text_at(*there, {"metadata", "labels", job_label}) ==
-                           label_value(work.job);  // an earlier server made it
-    if (!is_owned && !is_of_job) continue;
-    if (Status done = found(*kind, *there); !done) return done;
+using Found = std::function<Status(const kube::Resource&, const json::value& there)>;
+
+/// What is there of a list and was made for its owner.
+class LeftObjects {
+ public:
+  LeftObjects(kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work)
+      : client_(client), kinds_(kinds), work_(work) {}
+
+  /// Calls `found` with each of them.
+  Status find(const Found& found) {
+    json::error_code wrong;
+    list_ = json::parse(work_.objects, wrong);
+    if (wrong) return invalid("objects: not JSON: " + wrong.message());
+    if (const auto read = manifest::read_objects(list_); !read) return read.error();
+    const std::vector<json::value*> objects = manifest::objects_in(list_);
+    for (const json::value* object : objects)
+      taken_.insert(title(text_at(*object, {"kind"}), kube::name_of(*object)));
+    for (json::value* object : objects) {
+      const auto kind = kinds_.find(text_at(*object, {"apiVersion"}), text_at(*object, {"kind"}));
+      if (!kind && kind.error().is_not_found()) continue;
+      if (!kind) return unavailable(kind.error());
+      const auto there =
+          kube::name_of(*object).empty() ? look_for(*kind, *object) : get(*kind, *object);
+      if (!there) return there.error();
+      if (!*there) continue;
+      if (Status done = found(*kind, **there); !done) return done;
+    }
+    return Ok{};
   }
-  return Ok{};
-}
+  /// The list as it was searched, with the names that were found for those that have none; "": all
+  /// have one, or nothing was found of the others.
+  std::string named() const { return has_named_ ? json::serialize(list_) : ""; }
+
+ private:
+  using There = Result<std::optional<json::value>>;
+
+  There get(const kube::Resource& kind, const json::value& object) {
+    auto there = client_.send(kube::get_request(kind, work_.ns, kube::name_of(object)));
+    if (!there && there.error().is_not_found()) return std::optional<json::value>();
+    if (!there) return unavailable(there.error());
+    if (!is_owned(*there) && !is_of_job(*there)) return std::optional<json::value>();
+    return std::optional<json::value>(std::move(*there));
+  }
+
+  /// One that only says how its name begins gets that of what is there. Muster's has the job's
+  /// label; the names of others were made up by the API server.
+  There look_for(const kube::Resource& kind, json::value& object) {
+    const std::string labels[] = {fmt::format("{}={}", job_label, label_value(work_.job)),
+                                  fmt::format("!{}", job_label)};
+    for (const std::string& selector : labels) {
+      auto all =
+          kube::list_all(client_, kind, work_.ns, {.label_selector = selector, .limit = 500});
+      if (!all) return unavailable(all.error());
+      for (json::value& there : all->items) {
+        const std::string name(kube::name_of(there));
+        if (!may_be(object, there) || !taken_.insert(title(kind.kind, name)).second) continue;
+        kube::set_at(object, {"metadata", "name"}, json::string(name));
+        has_named_ = true;
+        return std::optional<json::value>(std::move(there));
+      }
+    }
+    return std::optional<json::value>();
+  }
+
+  bool may_be(const json::value& object, const json::value& there) const {
+    return kube::name_of(there).starts_with(made_up_prefix(object)) &&
+           kube::find(there, {"metadata", "deletionTimestamp"}) == nullptr &&
+           (is_owned(there) || (is_of_job(there) && !has_controller(there)));
+  }
+  bool is_owned(const json::value& there) const {
+    const json::array& owners = kube::items_at(there, {"metadata", "ownerReferences"});
+    return std::any_of(owners.begin(), owners.end(), [&](const json::value& owner) {
+      return text_at(owner, {"uid"}) == work_.owner_uid;
+    });
+  }
+  /// An earlier server made it.
+  bool is_of_job(const json::value& there) const {
+    return text_at(there, {"metadata", "labels", job_label}) == label_value(work_.job);
+  }
+  /// It was made of an object of the list, and has its labels.
+  static bool has_controller(const json::value& there) {
+    const json::array& owners = kube::items_at(there, {"metadata", "ownerReferences"});
+    return std::any_of(owners.begin(), owners.end(), [](const json::value& owner) {
+      return kube::flag_at(owner, {"controller"});
+    });
+  }
+  static std::string title(std::string_view kind, std::string_view name) {
+    return fmt::format("{} {}", kind, name);
+  }
+
+  kube::Client& client_;
+  kube::RestMapper& kinds_;
+  const ports::LeftWork& work_;
+  json::value list_;
+  std::set<std::string> taken_;  // titles: those that others of the list have
+  bool has_named_ = false;
+};
 
 Status released(kube::Client& client, kube::RestMapper& kinds, const ports::LeftWork& work) {
-  return find_objects(
-      client, kinds, work, [&](const kube::Resource& kind, const json::value& there) -> Status {
-        kube::DeleteOptions options;
-        options.uid = kube::uid_of(there);
-        options.propagation = "Background";
-        const auto gone =
-            client.send(kube::delete_request(kind, work.ns, kube::name_of(there), options));
-        // A conflict: it is another one by now.
-        if (gone || gone.error().is_not_found() || gone.error().is_conflict()) return Ok{};
-        return unavailable(gone.error());
-      });
+  LeftObjects objects(client, kinds, work);
+  return objects.find([&](const kube::Resource& kind, const json::value& there) -> Status {
+    kube::DeleteOptions options;
+    options.uid = kube::uid_of(there);
+    options.propagation = "Background";
+    const auto gone =
+        client.send(kube::delete_request(kind, work.ns, kube::name_of(there), options));
+    // A conflict: it is another one by now.
+    if (gone || gone.error().is_not_found() || gone.error().is_conflict()) return Ok{};
+    return unavailable(gone.error());
+  });
 }
 
 /// As wanted by the job. None: it is gone, or another one of its name is there.
@@ -111,14 +187,18 @@ Result<ports::AdoptedPods> adopted(kube::Client& client, LeftPods& left,
     wanted.roots.emplace(kube::uid_of(there));
     return Ok{};
   };
-  if (const Status done = find_objects(client, left.kinds(), work, add); !done) return done.error();
+  LeftObjects objects(client, left.kinds(), work);
+  if (const Status done = objects.find(add); !done) return done.error();
   if (wanted.roots.empty()) return ports::AdoptedPods();
   while (true) {
     const auto pods = left.of(wanted);
     if (!pods) return unavailable(pods.error());
     const auto marked = mark_all(client, work, *pods);
     if (!marked) return marked.error();
-    if (!marked->has_missed || !left.distrust(work.ns, begun)) return marked->pods;
+    if (marked->has_missed && left.distrust(work.ns, begun)) continue;
+    ports::AdoptedPods found = marked->pods;
+    found.objects = objects.named();
+    return found;
   }
 }
 

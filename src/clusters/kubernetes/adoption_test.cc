@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <functional>
 #include <future>
@@ -118,7 +119,7 @@ class Cluster {
 
  private:
   void fill(net::Router& router) {
-    for (const char* method : {"GET", "PATCH"}) {
+    for (const char* method : {"GET", "PATCH", "DELETE"}) {
       router.add(method, "/{path...}",
                  [this](const net::Request& request, const net::Responder& to) {
                    const std::string selector(request.query_value("labelSelector"));
@@ -151,8 +152,21 @@ class Cluster {
       marked_.insert(pod->first);
       return json::serialize(pod->second);
     }
+    if (request.path.ends_with("/jobs")) return list_of(request.path, selector);
     const auto found = objects_.find(request.path);
     return found == objects_.end() ? not_found : json::serialize(found->second);
+  }
+
+  /// Of objects that have the label, or "!": that do not.
+  std::string list_of(const std::string& path, const std::string& selector) const {
+    json::array items;
+    for (const auto& [at, object] : objects_) {
+      const std::string label(kube::text_at(object, {"metadata", "labels", job_label}));
+      const std::string has =
+          label.empty() ? fmt::format("!{}", job_label) : fmt::format("{}={}", job_label, label);
+      if (at.starts_with(path + "/") && has == selector) items.push_back(object);
+    }
+    return json::serialize(json::value{{"kind", "List"}, {"items", items}});
   }
 
   mutable std::mutex mutex_;
@@ -172,6 +186,25 @@ ports::LeftWork work_of(const std::string& kind, const std::string& name) {
       R"("},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":)" +
       R"({"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}])";
   return {"aw-" + name, "team", "w-" + name, objects};
+}
+
+/// Of a Job that says only how its name begins, and one that is named as that might be.
+ports::LeftWork unnamed_work(const std::string& job, const std::string& owner_uid) {
+  ports::LeftWork work = work_of("Job", "made-by-hand");
+  const std::string named = work.objects;
+  std::string unnamed = named;
+  unnamed.replace(unnamed.find(R"("name":"made-by-hand")"), 21, R"("generateName":"made-")");
+  work.objects = named.substr(0, named.size() - 1) + "," + unnamed.substr(1);
+  work.job = job;
+  work.owner_uid = owner_uid;
+  return work;
+}
+
+/// As an earlier server made it in an attempt of the job.
+json::value of_job(const std::string& name, const std::string& job, json::value owned_by) {
+  json::value object = with_owner(name, "uid-" + name, std::move(owned_by));
+  kube::set_at(object, {"metadata", "labels", job_label}, json::string(job));
+  return object;
 }
 
 using Answer = std::future<Result<ports::AdoptedPods>>;
@@ -268,6 +301,48 @@ TEST(Adoption, PodsAreFoundOverAllTheirOwnersAndThoseOfOthersAreNot) {
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found->bound, 1);
   EXPECT_EQ(cluster.marked(), std::set<std::string>{"ours"});
+}
+
+TEST(Adoption, WhatHasANameThatWasMadeUpIsFoundByItsOwnerAndKeepsItsName) {
+  Cluster cluster;
+  cluster.put_job("made-by-hand", 1);
+  cluster.put_job("made-of-another", 1);
+  cluster.put("Job", "made-x7", with_owner("made-x7", "uid-made-x7", owner("A", "w", "w-mine")));
+  cluster.put_pod("mine", owner("Job", "made-x7", "uid-made-x7"));
+  KubernetesAdopter adopter(cluster.client(), [] { return Time{1}; });
+  const auto found = adopt(adopter, unnamed_work("aw-1", "w-mine")).get();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(cluster.marked(), std::set<std::string>{"mine"});
+  const json::value named = json::parse(found->objects);
+  ASSERT_EQ(named.as_array().size(), 2U);
+  EXPECT_EQ(kube::name_of(named.as_array()[0]), "made-by-hand") << "as its author called it";
+  EXPECT_EQ(kube::name_of(named.as_array()[1]), "made-x7");
+}
+
+TEST(Adoption, WhatAnEarlierServerMadeUpANameForIsFoundByTheJobAndStopped) {
+  Cluster cluster;
+  const json::value root = {{"kind", "ConfigMap"}, {"name", "m-aw-1-2"}, {"uid", "uid-root"}};
+  cluster.put("Job", "made-0a1b2c3d", of_job("made-0a1b2c3d", "aw-1", root));
+  cluster.put("Job", "made-of-it", of_job("made-of-it", "aw-1", owner("JobSet", "made-s", "s")));
+  cluster.put("Job", "made-elsewhere", of_job("made-elsewhere", "aw-2", root));
+  KubernetesAdopter adopter(cluster.client(), [] { return Time{1}; });
+  std::promise<Status> promise;
+  adopter.release(unnamed_work("aw-1", "w-mine"),
+                  [&](const Status& done) { promise.set_value(done); });
+  EXPECT_TRUE(promise.get_future().get().ok());
+  EXPECT_EQ(cluster.asked("DELETE " + path_of("Job", "made-0a1b2c3d")), 1U);
+  EXPECT_EQ(cluster.asked("DELETE " + path_of("Job", "made-of-it")), 0U);
+  EXPECT_EQ(cluster.asked("DELETE " + path_of("Job", "made-elsewhere")), 0U);
+}
+
+TEST(Adoption, WhatIsNotThereAndHasNoNameStaysWithoutOne) {
+  Cluster cluster;
+  cluster.put("Job", "made-by-hand",
+              with_owner("made-by-hand", "uid-by-hand", owner("A", "w", "w-mine")));
+  KubernetesAdopter adopter(cluster.client(), [] { return Time{1}; });
+  const auto found = adopt(adopter, unnamed_work("aw-1", "w-mine")).get();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->objects, "") << "made-by-hand is the other one's name";
 }
 
 }  // namespace

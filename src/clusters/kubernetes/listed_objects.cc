@@ -164,16 +164,22 @@ class ListMaker {
     set_at(made, {"metadata", "ownerReferences"}, std::move(owners));
   }
 
-  /// The name stays as it was given. One that a server would make up is made up here, the same each
-  /// time, so that creating twice meets the first.
+  /// One that a server would make up is made up here, the same each time, so that creating twice
+  /// meets the first. Of a hub object every attempt has the same: a server that lost its books
+  /// counts attempts anew, and makes nothing beside what the last one made.
+  std::string made_up_name(const json::value& object, std::size_t index) const {
+    const std::uint32_t attempt = command_.hub ? 1 : attempt_.number;
+    const auto hash = Hasher().add(attempt_.job).add(attempt).add(index).value();
+    return fmt::format("{}{:08x}", made_up_prefix(object), static_cast<std::uint32_t>(hash));
+  }
+
+  /// The name stays as it was given.
   void put_into_object(json::value& object, std::size_t index) const {
     json::object& metadata = object.at("metadata").as_object();
     for (const std::string_view key : of_the_server) metadata.erase(key);
     object.as_object().erase("status");
     if (kube::name_of(object).empty()) {
-      const std::string prefix(text_at(object, {"metadata", "generateName"}).substr(0, 50));
-      const auto hash = Hasher().add(attempt_.job).add(attempt_.number).add(index).value();
-      metadata["name"] = text(fmt::format("{}{:08x}", prefix, static_cast<std::uint32_t>(hash)));
+      metadata["name"] = text(made_up_name(object, index));
       metadata.erase("generateName");
     }
     metadata["namespace"] = text(options_.pod.ns);
@@ -306,6 +312,11 @@ Result<ListedObjects> listed_objects(const ports::Action& action, const model::C
   made->in_place_uid = command.hub->uid;
   made->queued = manifest::only_object(command.objects);
   return made;
+}
+
+std::string_view made_up_prefix(const json::value& object) {
+  constexpr std::size_t size_most = 50;  // an API server leaves 58; both fit what follows
+  return text_at(object, {"metadata", "generateName"}).substr(0, size_most);
 }
 
 bool is_from_elsewhere(const model::Command& command, const std::string& cluster) {

@@ -67,6 +67,8 @@ struct ListedObjects {
 Result<ListedObjects> listed_objects(const ports::Action& action, const model::Command& command,
                                      const ObjectOptions& options);
 
+/// As all names begin that are made up for an object that only says how its name begins.
+std::string_view made_up_prefix(const boost::json::value& object);
 /// Whether the list stands for an object of another cluster than this one.
 bool is_from_elsewhere(const model::Command& command, const std::string& cluster);
 /// The root with how often the job was requeued before this attempt.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <set>
+#include <string>
 
 #include "clusters/kubernetes/gang_state.h"
 #include "clusters/kubernetes/names.h"
@@ -215,6 +217,18 @@ TEST(ListedObjects, ANameThatTheServerWouldMakeUpIsTheSameEachTime) {
   EXPECT_EQ(kube::name_of(made(pod, {{0, "n1", "", 0, 0}}).objects[0]), name);
   const ports::Action next{ports::Verb::Create, {"j7", 3}, "c", {{0, "n1", "", 0, 0}}};
   EXPECT_NE(kube::name_of(listed_objects(next, command_of(pod), in_team())->objects[0]), name);
+}
+
+TEST(ListedObjects, ANameThatIsMadeUpForAHubObjectIsTheSameInEachAttempt) {
+  model::Command command = command_of(
+      "{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: [{name: a}]}}");
+  command.hub = model::HubObject{"hub", "g/v1", "AppWrapper", "team", "w", "u-1"};
+  std::set<std::string> names;
+  for (const std::uint32_t attempt : {1U, 2U}) {
+    const ports::Action action{ports::Verb::Create, {"j7", attempt}, "c", {{0, "n1", "", 0, 0}}};
+    names.emplace(kube::name_of(listed_objects(action, command, in_team())->objects[0]));
+  }
+  EXPECT_EQ(names.size(), 1U) << "a server that lost its books begins with 1 again";
 }
 
 TEST(ListedObjects, TheRootSaysWhatBelongsToIt) {

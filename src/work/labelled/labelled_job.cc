@@ -145,6 +145,19 @@ Result<int> asked_priority(const json::value& object, const LabelledOptions& opt
   return read_priority(object, options.priority, ignored);
 }
 
+std::string followed_text(int priority, std::string_view job) {
+  return fmt::format("{} {}", priority, job);
+}
+
+std::optional<int> followed_priority(const json::value& object, std::string_view job) {
+  const std::string_view text = text_at(object, {"metadata", "annotations", followed_annotation});
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos || text.substr(space + 1) != job) return std::nullopt;
+  const auto read = parse_int(text.substr(0, space), followed_annotation, model::priority_min,
+                              model::priority_max);
+  return read ? std::optional(static_cast<int>(*read)) : std::nullopt;
+}
+
 json::value queued_object(const model::Command& command) {
   return manifest::only_object(command.objects);
 }

@@ -5,6 +5,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ constexpr std::string_view labelled_queue = "muster.dev/queue";
 /// On one whose job is over: how it ended. It is not taken again.
 constexpr std::string_view ended_annotation = "muster.dev/ended";
 
+/// On one whose job was given another priority than it was queued with, as its label says: which,
+/// and which job's. Nothing else tells whether the label was followed.
+constexpr std::string_view followed_annotation = "muster.dev/followed-priority";
+
 struct LabelledOptions {
   std::string hub = {};  // the cluster that it is in
   int priority = 0;      // of those that say none
@@ -31,6 +36,10 @@ Result<WrappedJob> labelled_job(const boost::json::value& object, const Labelled
 
 /// By its label. Also of one as it was queued, which has no uid, so it is no job.
 Result<int> asked_priority(const boost::json::value& object, const LabelledOptions& options);
+
+/// The annotation's text, and what it says. None: nothing of this job.
+std::string followed_text(int priority, std::string_view job);
+std::optional<int> followed_priority(const boost::json::value& object, std::string_view job);
 
 /// The object as it was when it was queued. Null: that is not known.
 boost::json::value queued_object(const model::Command& command);

@@ -63,6 +63,22 @@ TEST(LabelledJob, ARayClusterIsAGangThatIsStartedWhereItIs) {
             *kube::find(object("RayCluster", "", "suspend: true, "), {"spec"}));
 }
 
+TEST(LabelledJob, ThePriorityThatWasFollowedIsOfOneJob) {
+  json::value followed = object("RayCluster");
+  EXPECT_FALSE(followed_priority(followed, "ray-1-u-1"));
+  const auto write = [&](std::string_view text) {
+    kube::set_at(followed, {"metadata", "annotations", followed_annotation}, json::string(text));
+  };
+  write(followed_text(7, "ray-1-u-1"));
+  EXPECT_EQ(followed_priority(followed, "ray-1-u-1"), 7);
+  EXPECT_FALSE(followed_priority(followed, "ray-1-u-1-1")) << "a later edition begins anew";
+  EXPECT_EQ(content_of(followed), content_of(object("RayCluster"))) << "it makes no other job";
+  for (const std::string_view odd : {"", "7", "high ray-1-u-1", " ray-1-u-1"}) {
+    write(odd);
+    EXPECT_FALSE(followed_priority(followed, "ray-1-u-1")) << odd;
+  }
+}
+
 TEST(LabelledJob, ThePodThatSubmitsARayJobIsOfItsGang) {
   const json::value given = object("RayJob", "", "entrypoint: run, ");
   const auto job = labelled_job(given, options());

@@ -177,4 +177,13 @@ Designation designation_of(const model::Labels& labels, const std::vector<std::s
   return made;
 }
 
+bool may_have_named(const model::Labels& labels, const std::string& queue) {
+  const bool is_named = std::any_of(labels.begin(), labels.end(), [&](const auto& label) {
+    return queue_name(label.first, label.second) == queue;
+  });
+  const std::string suffix = queue_name("", default_node);
+  if (is_named || !queue.ends_with(suffix)) return is_named;
+  return !labels.contains(queue.substr(0, queue.size() - suffix.size()));  // not written yet
+}
+
 }  // namespace muster::work

@@ -44,5 +44,8 @@ struct Designation {
   model::Labels missing = {};                  // labels that it does not have, with what they mean
 };
 Designation designation_of(const model::Labels& labels, const std::vector<std::string>& trees);
+/// Whether these labels may have named the queue, in whichever tree. One that they do not name
+/// somebody else chose.
+bool may_have_named(const model::Labels& labels, const std::string& queue);
 
 }  // namespace muster::work

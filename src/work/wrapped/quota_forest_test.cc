@@ -108,5 +108,14 @@ TEST(QuotaForest, AnAppWrapperNamesItsNodeInEachTree) {
   EXPECT_EQ(made.missing, (model::Labels{{"zone", "default"}}));
 }
 
+TEST(QuotaForest, WhichQueuesLabelsMayHaveNamedIsKnownWithoutTheTree) {
+  const model::Labels labels = {{"team", "soft"}, {"muster.dev/queue", "research"}};
+  EXPECT_TRUE(may_have_named(labels, "team.soft"));
+  EXPECT_TRUE(may_have_named(labels, "zone.default")) << "it has no label zone";
+  EXPECT_FALSE(may_have_named(labels, "team.default")) << "it names another node";
+  EXPECT_FALSE(may_have_named(labels, "research"));
+  EXPECT_FALSE(may_have_named(labels, "team.hard")) << "somebody moved it there";
+}
+
 }  // namespace
 }  // namespace muster::work
