@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/boxed.h"
+#include "base/shared_text.h"
 #include "base/time.h"
 #include "model/ailment.h"
 #include "model/job_row.h"
@@ -30,7 +31,7 @@ struct WrapperWait {
     Takeover  // it runs, or did: what another controller left of it cannot be taken over
   };
   Kind kind = Kind::Room;
-  std::string sentence = {};
+  SharedText sentence = {};
   std::optional<Time> expected_start = {};
   std::optional<Time> told_start = {};  // the estimate that was to be written last
   friend bool operator==(const WrapperWait&, const WrapperWait&) = default;
@@ -53,16 +54,16 @@ struct WrapperAsk {
   Duration next_wait{0};   // after the first requeue, if they grow exponentially
   Duration wait_most{0};   // 0: without end
   work::GrowthType wait_growth = work::GrowthType::None;
-  Duration run_limit{0};       // 0: none
   bool names_its_end = false;  // an item says what completes it
   bool is_held = false;        // v1beta2: spec.suspend
   bool is_unread = false;      // its spec does not read any more: what was written of it stands
+  Duration run_limit{0};       // 0: none
   work::Totals totals = {};
   std::vector<WrapperComponent> components = {};
-  std::uint64_t content = 0;               // of what its job was made: see editions.h; 0: not known
-  std::vector<std::string> warnings = {};  // what it says and does not get
-  Duration success_ttl{0};                 // v1beta2: deleted so long after it succeeded; 0: never
-  Duration failed_ttl{0};                  // v1beta2: what it wraps is kept so long after a failure
+  std::uint64_t content = 0;  // of what its job was made: see editions.h; 0: not known
+  Boxed<std::vector<std::string>> warnings = {};  // what it says and does not get
+  Duration success_ttl{0};  // v1beta2: deleted so long after it succeeded; 0: never
+  Duration failed_ttl{0};   // v1beta2: what it wraps is kept so long after a failure
   friend bool operator==(const WrapperAsk&, const WrapperAsk&) = default;
 };
 
@@ -72,6 +73,7 @@ struct WrapperFacts {
   bool is_mcad = false;      // the profile
   bool is_labelled = false;  // it is no AppWrapper but what runs itself: see labelled_desk.h
   bool is_deleting = false;
+  bool keeps_failed = false;  // see failed_before: what it made is kept, which may be gone by now
   Boxed<std::string> stuck = {};             // it is deleted and does not go: why
   Boxed<std::string> ignored = {};           // it was changed, and its job is not: why
   Boxed<std::string> refusal = {};           // it cannot become a job: why
@@ -80,7 +82,6 @@ struct WrapperFacts {
   Boxed<ports::AttemptSight> sight = {};     // of row->attempt; of another one it says nothing
   /// v1beta2: an earlier server said that it failed for good: why.
   Boxed<std::string> failed_before = {};
-  bool keeps_failed = false;  // and that what it made is kept, which is not known to be gone
 
   /// Something was seen of the job's newest attempt.
   bool is_seen() const { return row && row->attempt > 0 && sight->attempt.number == row->attempt; }

@@ -453,7 +453,7 @@ std::optional<StatusSource> AppWrapperHub::source_of(const std::string& job) con
   if (record.is_foreign || record.is_final || record.is_gone) return std::nullopt;
   // The next try to take it over needs what its status says, and so does a server after this one.
   if (record.is_left_out && !record.facts.row && record.facts.refusal->empty()) return std::nullopt;
-  return StatusSource{record.key, record.uid, record.is_v1beta2, record.facts};
+  return StatusSource{record.key, record.uid(), record.is_v1beta2, record.facts};
 }
 
 void AppWrapperHub::touch(const Record& record) {
@@ -491,6 +491,8 @@ void AppWrapperHub::tell_wait(const std::string& job, WrapperWait wait) {
   const bool is_old =
       is_same && known->told_start && *known->told_start + estimate_stands <= parts_->clock();
   wait.told_start = is_same && !is_old ? known->told_start : wait.expected_start;
+  if (told_ == wait.sentence) wait.sentence = told_;  // thousands wait for the same
+  told_ = wait.sentence;
   known = std::move(wait);
   if (!is_same || is_old) touch(at->second);
 }

@@ -35,6 +35,7 @@
 #include "api/appwrapper/expiry.h"
 #include "api/appwrapper/facts.h"
 #include "api/appwrapper/hub_options.h"
+#include "api/appwrapper/hub_record.h"
 #include "api/appwrapper/install.h"
 #include "api/appwrapper/job_asks.h"
 #include "api/appwrapper/label_desk.h"
@@ -101,23 +102,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   void depart(ports::Departure departure, Done done) override;
 
  private:
-  /// What is known of one AppWrapper.
-  struct Record {
-    WrapperKey key = {};
-    std::string uid = {};
-    std::int64_t generation = -1;  // of the spec that was read
-    std::uint64_t notes = 0;       // notes_hash of what was read
-    bool is_v1beta2 = false;
-    bool is_gone = false;            // the object
-    bool is_foreign = false;         // somebody else manages it
-    bool is_final = false;           // it ended before the books can tell
-    std::string_view ended_as = {};  // then: its state
-    bool is_submitting = false;
-    bool is_reissuing = false;  // a new edition is on its way
-    bool is_left_out = false;   // as its status says; it has no job yet that could say it
-    WrapperFacts facts = {};
-    const std::string& job() const { return *facts.job; }
-  };
+  using Record = HubRecord;
   using Records = std::unordered_map<std::string, Record>;  // by job
   /// In the order of their keys; one that is gone may have the key of another.
   struct ByKey {
@@ -279,6 +264,7 @@ class AppWrapperHub : public ports::AttemptSights, public ports::Departures {
   bool has_begun_ = false;     // to watch
   std::unique_ptr<LabelDesk> labels_;
   std::string hub_mark_;  // in the ids of its jobs
+  SharedText told_;       // why one waits, the last time
   Records records_;
   std::set<const Record*, ByKey> by_key_;         // all of them
   std::map<std::string, std::int64_t> editions_;  // by uid: of those that were changed

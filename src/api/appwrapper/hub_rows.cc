@@ -106,7 +106,7 @@ WrapperRow AppWrapperHub::row_of(const Record& record) const {
 void put_facts(const WrapperFacts& facts, WrapperRow& row) {
   row.priority = facts.ask.priority;
   row.reason = *facts.refusal;
-  row.warnings = facts.ask.warnings;
+  row.warnings = *facts.ask.warnings;
   if (!facts.ignored->empty()) row.warnings.push_back(*facts.ignored);
   if (!facts.row) {
     if (facts.wait) row.reason = why_it_waits(facts);

@@ -74,14 +74,15 @@ bool AppWrapperHub::designate(Record& record, const WrapperChange& change,
 
 void AppWrapperHub::put_labels(const Record& record, const WrapperChange& change,
                                const model::Labels& labels) {
-  labels_->put({record.job(), record.key, record.uid, std::string(kube::version_of(*change.object)),
-                labels});
+  labels_->put({record.job(), record.key, std::string(record.uid()),
+                std::string(kube::version_of(*change.object)), labels});
 }
 
 /// Its last controller left it running: what is there is found before it is submitted.
 void AppWrapperHub::adopt(Record& record, const WrapperChange& change, work::WrappedJob wrapped) {
   record.is_submitting = true;
-  ports::LeftWork left{record.job(), record.key.ns, record.uid, wrapped.command.objects};
+  ports::LeftWork left{record.job(), record.key.ns, std::string(record.uid()),
+                       wrapped.command.objects};
   auto job = std::make_shared<work::WrappedJob>(std::move(wrapped));
   parts_->adopter.adopt(std::move(left),
                         [this, change, job](const Result<ports::AdoptedPods>& found) {
@@ -119,8 +120,8 @@ void AppWrapperHub::release(Record& record, const WrapperChange& change, work::W
     answer([this, change, job, gone] { released(change, *job, gone); });
   };
   if (where == options_.cluster)
-    return parts_->adopter.release({record.job(), record.key.ns, record.uid, job->command.objects},
-                                   done);
+    return parts_->adopter.release(
+        {record.job(), record.key.ns, std::string(record.uid()), job->command.objects}, done);
   const auto after = [this](std::function<void()> then) {
     answer_after(try_again, std::move(then));
   };
@@ -236,7 +237,7 @@ void AppWrapperHub::reissue(const std::string& job, std::int64_t edition) {
   const Record& record = at->second;
   const json::value patch = {
       {"metadata",
-       {{"uid", record.uid}, {"annotations", {{edition_annotation, std::to_string(edition)}}}}}};
+       {{"uid", record.uid()}, {"annotations", {{edition_annotation, std::to_string(edition)}}}}}};
   client_->send_later(
       kube::patch_request(appwrappers(record.key.group), record.key.ns, record.key.name,
                           kube::Patch::Merge, patch, {.field_manager = std::string(field_manager)}),

@@ -75,7 +75,7 @@ WrapperAsk ask_of(const work::AppWrapper& wrapper, const work::WrappedJob& wrapp
   ask.names_its_end = wrapper.has_completion_rule();
   ask.is_held = wrapper.is_suspended;
   ask.totals = wrapped.totals;
-  ask.warnings = wrapped.warnings;
+  if (!wrapped.warnings.empty()) ask.warnings = wrapped.warnings;
   if (wrapper.dialect != work::Dialect::V1beta2) return ask;
   ask.success_ttl = wrapper.grace.success_ttl;
   ask.failed_ttl = wrapper.grace.deletion_on_failure;
@@ -124,7 +124,9 @@ WrapperAsk unread_ask(const json::value& object, bool is_v1beta2, const json::ob
   for (const auto& [name, value] : kube::map_at(object, {"metadata", "annotations"})) {
     if (value.is_string()) annotations[std::string(name)] = std::string(value.get_string());
   }
-  const work::Grace grace = work::read_grace(annotations, ask.warnings);
+  std::vector<std::string> warnings;
+  const work::Grace grace = work::read_grace(annotations, warnings);
+  if (!warnings.empty()) ask.warnings = std::move(warnings);
   ask.success_ttl = grace.success_ttl;
   ask.failed_ttl = grace.deletion_on_failure;
   return ask;
@@ -150,7 +152,8 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   if (is_new) {
     record.facts.job = &at->first;  // the key of this record
     record.key = change.key;
-    record.uid = change.uid;
+    record.uid_at = static_cast<std::uint16_t>(prefix_of(change.key.group).size());
+    record.uid_size = static_cast<std::uint16_t>(change.uid.size());
     by_key_.insert(&record);
     writer_->add(record.job(), status_of(object));
     if (auto sight = early_sight(record.job())) record.facts.sight = std::move(*sight);
@@ -160,7 +163,7 @@ void AppWrapperHub::take(const WrapperChange& change, Time now) {
   }
   record.generation = generation;
   record.notes = notes;
-  copies_->seen({record.job(), record.key, record.uid}, object, !record.is_foreign);
+  copies_->seen({record.job(), record.key, std::string(record.uid())}, object, !record.is_foreign);
   const bool is_deleting = kube::find(object, {"metadata", "deletionTimestamp"}) != nullptr;
   if (is_deleting && !record.facts.is_deleting) {
     record.facts.is_deleting = true;
@@ -343,7 +346,7 @@ void AppWrapperHub::expire(const Record& record, Time succeeded) {
   const Duration ttl = record.facts.ask.success_ttl;
   if (succeeded.is_never()) return;
   if (ttl.ms == 0) return expiry_->forget(record.job());
-  expiry_->set(record.job(), {record.key, record.uid, succeeded + ttl});
+  expiry_->set(record.job(), {record.key, std::string(record.uid()), succeeded + ttl});
 }
 
 /// Nothing is known of it: as if it came once more.

@@ -169,9 +169,9 @@ void AppWrapperHub::read_again(const std::string& job,
   const auto at = records_.find(job);
   if (at != records_.end() && object) {
     Record& record = at->second;
-    const WrapperChange change{record.key, record.uid, object};
+    const WrapperChange change{record.key, std::string(record.uid()), object};
     const bool is_known =
-        kube::uid_of(*object) == record.uid && job_of(change) == job &&
+        kube::uid_of(*object) == record.uid() && job_of(change) == job &&
         kube::integer_at(*object, {"metadata", "generation"}) == record.generation &&
         notes_hash(*object) == record.notes;
     const bool is_its_turn = is_known && unplaced_->drop(job);
@@ -187,7 +187,8 @@ void AppWrapperHub::read_again(const std::string& job,
 
 void AppWrapperHub::tell_events(const std::string& job) {
   const Record& record = records_.at(job);
-  events_told_->tell(job, subject_of(record.key, record.uid), record.facts, parts_->clock());
+  events_told_->tell(job, subject_of(record.key, std::string(record.uid())), record.facts,
+                     parts_->clock());
 }
 
 }  // namespace muster::api

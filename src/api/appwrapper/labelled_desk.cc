@@ -283,7 +283,8 @@ void LabelledDesk::submit(Record& record, const Object& object, work::WrappedJob
   record.is_submitting = true;
   record.seen = record.content;
   record.facts.ask.priority = job.spec.priority;
-  record.facts.ask.warnings = job.warnings;
+  record.facts.ask.warnings.take();
+  if (!job.warnings.empty()) record.facts.ask.warnings = job.warnings;
   Submit submit;
   submit.user = job.spec.user.empty() ? options_.user : job.spec.user;
   submit.request =

@@ -97,7 +97,7 @@ bool is_refused(const json::object& status) {
 }
 
 const std::string& why_it_waits(const WrapperFacts& facts) {
-  return waits_to_be_made(facts) ? facts.row->reason : facts.wait->sentence;
+  return waits_to_be_made(facts) ? facts.row->reason : *facts.wait->sentence;
 }
 
 WaitingWords waiting_words(const WrapperFacts& facts) {

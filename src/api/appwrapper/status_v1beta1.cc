@@ -294,7 +294,7 @@ class Writer {
       add("Backoff", "AppWrapperNotRunnable.", facts_.row->reason);
     } else if (facts_.wait->kind == WrapperWait::Kind::NoKind ||
                facts_.wait->kind == WrapperWait::Kind::NoCheck) {
-      add("Backoff", "AppWrapperNotRunnable.", facts_.wait->sentence);
+      add("Backoff", "AppWrapperNotRunnable.", *facts_.wait->sentence);
     } else if (is_quota) {
       add("Backoff", "quota limit exceeded",
           "Insufficient quota and/or resources to dispatch AppWrapper.");

@@ -44,7 +44,7 @@ enum class Moves {
 /// What is to be written of an AppWrapper.
 struct StatusSource {
   const WrapperKey& key;
-  const std::string& uid;
+  std::string_view uid;
   bool is_v1beta2 = false;
   const WrapperFacts& facts;
 };

@@ -73,9 +73,9 @@ std::vector<WrapperStep> steps_of(const WrapperFacts& facts) {
     add_waiting(facts, steps);
     return steps;
   }
-  if (!facts.ask.warnings.empty())
-    steps.push_back(
-        problem(step("NotAllFollowed", fmt::format("{}", fmt::join(facts.ask.warnings, "; ")), 0)));
+  if (!facts.ask.warnings->empty())
+    steps.push_back(problem(
+        step("NotAllFollowed", fmt::format("{}", fmt::join(*facts.ask.warnings, "; ")), 0)));
   if (!facts.ignored->empty()) {
     steps.push_back(problem(step("ChangeIgnored", *facts.ignored, 0)));
     steps.back().key += *facts.ignored;  // of each change that is, why

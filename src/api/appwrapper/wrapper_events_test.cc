@@ -97,7 +97,7 @@ TEST(WrapperSteps, AndListsSayWhyWhatAnotherControllerLeftIsNotTakenOver) {
 TEST(WrapperSteps, SayWhatIsNotAsItsAuthorWroteIt) {
   WrapperFacts facts = running();
   facts.sight.edit().trouble = "pod p on n: ImagePullBackOff: no such image";
-  facts.ask.warnings = {"spec.a: is not followed", "spec.b: neither"};
+  facts.ask.warnings = std::vector<std::string>{"spec.a: is not followed", "spec.b: neither"};
   facts.ignored = "it was changed";
   EXPECT_THAT(
       told(facts),
