@@ -34,6 +34,7 @@ ClusterPart part_of(const Config& config, const Cluster& cluster) {
 }
 
 ClusterPart following(const ClusterPart& before, ClusterPart now) {
+  if (before.cluster.type != now.cluster.type) return now;  // it had no namespaces
   now.cluster.kube_namespace = before.cluster.kube_namespace;
   now.cluster.namespaces = before.cluster.namespaces;
   for (Pool& pool : now.pools) {

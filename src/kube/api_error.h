@@ -39,6 +39,12 @@ struct ApiError {
   bool is_not_found() const { return code == 404; }
   bool is_already_exists() const { return code == 409 && reason == "AlreadyExists"; }
   bool is_conflict() const { return code == 409 && reason != "AlreadyExists"; }
+  /// The uid that a patch names is not that of what is there: another one of its name came. Other
+  /// conflicts tell nothing of it: two wrote at once, or a quota or a webhook is in the way.
+  bool is_of_another() const {
+    return (is_invalid() && message.find("metadata.uid") != std::string::npos) ||
+           (is_conflict() && message.find("UID in precondition") != std::string::npos);
+  }
   bool is_forbidden() const { return code == 403; }
   bool is_unauthorized() const { return code == 401; }
   bool is_invalid() const { return code == 422; }

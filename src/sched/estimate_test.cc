@@ -90,6 +90,31 @@ TEST(Estimate, StagesThatWaitForAllOfTheStageBeforeAreLookedAtOnce) {
   EXPECT_GT(last.expected, desk.now + desk.policy.default_run_time);
 }
 
+TEST(Estimate, WhoIsMetAtTheEndOfALongWayIsFollowedFurtherOnAShorterOne) {
+  Desk desk;
+  desk.submit(job_spec("busy", "q", 1, 8));
+  desk.plan();
+  const auto submit = [&](const std::string& id, std::vector<std::string> after, Duration limit) {
+    model::JobSpec spec = desk.named(id, limit);
+    spec.id = id;
+    spec.depends_on = std::move(after);
+    desk.submit(spec);
+  };
+  submit("long", {}, hours(100));
+  submit("x", {"long"}, minutes(1));
+  std::string last = "x";
+  for (int i = 7; i > 0; --i) {
+    const std::string id = "c" + std::to_string(i);
+    submit(id, {last}, minutes(1));
+    last = id;
+  }
+  submit("root", {last, "x"}, minutes(1));
+  desk.plan();
+  const Estimate root =
+      expected_start(desk.world, desk.agenda, desk.policy, desk.world.find_job("root"), desk.now);
+  EXPECT_GT(root.expected, desk.now + hours(100));
+}
+
 TEST(Estimate, AnotherUsersJobsTeachNothing) {
   Desk desk;
   desk.ran("old", minutes(5));

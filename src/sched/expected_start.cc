@@ -29,7 +29,7 @@ class Forecast {
     const bool waits_for_itself = std::find(way_.begin(), way_.end(), slot) != way_.end();
     if (model::is_final(job.state) || waits_for_itself) return Time::never();
     const auto known = known_.find(slot);
-    if (known != known_.end()) return known->second;
+    if (known != known_.end() && known->second.followed <= followed) return known->second.start;
     way_.push_back(slot);
     Time start = after_dependencies(job, followed);
     if (!start.is_never()) {
@@ -37,7 +37,7 @@ class Forecast {
           start, std::max(held_up(slot, followed), estimate(world_, slot, policy_, now_).expected));
     }
     way_.pop_back();
-    known_.emplace(slot, start);
+    known_.insert_or_assign(slot, Known{start, followed});
     return start;
   }
 
@@ -102,8 +102,14 @@ class Forecast {
   Agenda& agenda_;
   const Policy& policy_;
   Time now_;
-  std::vector<JobSlot> way_;       // from the job asked about to the one at hand
-  std::map<JobSlot, Time> known_;  // stages of many jobs that all wait for all of the stage before
+  std::vector<JobSlot> way_;  // from the job asked about to the one at hand
+  /// Stages of many jobs that all wait for all of the stage before are looked at once. One that was
+  /// met later on the way was followed less far.
+  struct Known {
+    Time start;
+    int followed = 0;
+  };
+  std::map<JobSlot, Known> known_;
 };
 
 }  // namespace

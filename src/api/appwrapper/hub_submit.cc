@@ -122,8 +122,9 @@ void AppWrapperHub::release(Record& record, const WrapperChange& change, work::W
   if (where == options_.cluster)
     return parts_->adopter.release(
         {record.job(), record.key.ns, std::string(record.uid()), job->command.objects}, done);
+  // It comes from another cluster's thread, and this one may be stopping.
   const auto after = [this](std::function<void()> then) {
-    answer_after(try_again, std::move(then));
+    answer([this, then = std::move(then)] { answer_after(try_again, then); });
   };
   remove_left(std::make_shared<Leaving>(
       Leaving{parts_->objects, after, where, record.key.ns, record.job(), done}));

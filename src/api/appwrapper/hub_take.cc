@@ -21,6 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr Duration looks_at_tree_again = seconds(30);
 constexpr const char* never_checked =
     "it was created before the API server checked what its creator may create; create it again";
 /// In spec.managedBy. The second is what those write who mean the controller that Muster replaces.
@@ -409,7 +410,9 @@ void AppWrapperHub::follow_spec(Record& record, const WrapperChange& change, Tim
 
 /// Its status says nothing of it.
 void AppWrapperHub::ignore(Record& record, const std::string& why) {
-  record.facts.ignored = fmt::format("its new spec is not followed: {}", why);
+  std::string ignored = fmt::format("its new spec is not followed: {}", why);
+  if (*record.facts.ignored == ignored) return;
+  record.facts.ignored = std::move(ignored);
   parts_->say(
       fmt::format("AppWrapper {}/{}: {}", record.key.ns, record.key.name, *record.facts.ignored));
   tell_events(record.job());
@@ -453,6 +456,11 @@ void AppWrapperHub::follow_trees(Record& record, const WrapperChange& change) {
       const auto at = records_.find(job);
       if (at != records_.end() && at->second.facts.row) follow_content(at->second, change);
     });
+  });
+  // What the store refuses is answered to nobody, and what is in the way may go.
+  answer_after(looks_at_tree_again, [this, job = record.job()] {
+    const auto at = records_.find(job);
+    if (at != records_.end()) watch_its_tree(at->second);
   });
 }
 

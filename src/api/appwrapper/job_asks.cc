@@ -46,8 +46,10 @@ void JobAsks::move(const std::string& job, const std::string& queue, const std::
     control::Asked asked;
     if (slot.is_none()) return asked;
     const sched::Job& found = world.job(slot);
-    const bool is_there = world.quota.find(queue) == found.queue;
-    if (is_there || found.active || model::is_final(found.state)) return asked;
+    const sched::QueueId to = world.quota.find(queue);
+    const bool is_nowhere = to.is_none() || !world.quota[to].alive;
+    if (is_nowhere || to == found.queue || found.active || model::is_final(found.state))
+      return asked;
     const bool charges_it =
         std::any_of(found.extra_queues.begin(), found.extra_queues.end(),
                     [&](sched::QueueId extra) { return world.quota.is_in_main_tree(extra); });

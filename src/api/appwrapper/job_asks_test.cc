@@ -52,6 +52,7 @@ TEST_F(JobAsksTest, AJobIsMovedOnceAndWhereItIsNot) {
   submit("j");
   EXPECT_EQ(moved("j", "area.east"), "area.east");
   EXPECT_EQ(moved("j", "team.hard"), "");
+  EXPECT_EQ(moved("j", "area.typo"), "") << "it would wait there for ever";
   EXPECT_EQ(moved("nobody", "area.east"), "");
   apply(model::JobCancelled{"j"});
   EXPECT_EQ(moved("j", "area.east"), "");

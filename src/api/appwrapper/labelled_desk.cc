@@ -361,7 +361,7 @@ void LabelledDesk::note_priority(const std::string& job) {
         {{"metadata",
           {{"uid", at->second.subject.uid}, {"annotations", {{work::followed_annotation, text}}}}}},
         [this, job](const kube::Reply<json::value>& put) {
-          if (put || put.error().is_not_found() || put.error().is_conflict()) return;
+          if (put || put.error().is_not_found() || put.error().is_of_another()) return;
           parts_.later_after(kinds_pause, [this, job] { note_priority(job); });
         });
 }

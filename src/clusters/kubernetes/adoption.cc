@@ -154,7 +154,7 @@ Result<std::optional<json::value>> mark(kube::Client& client, const ports::LeftW
       client.send(kube::patch_request(kube::resources::pods(), work.ns, pod.name,
                                       kube::Patch::Merge, patch, {.field_manager = field_manager}));
   if (marked) return std::optional<json::value>(std::move(*marked));
-  if (marked.error().is_not_found() || is_of_another(marked.error()))
+  if (marked.error().is_not_found() || marked.error().is_of_another())
     return std::optional<json::value>();
   return unavailable(marked.error());
 }

@@ -127,14 +127,6 @@ bool is_unanswered(const kube::ApiError& error) {
          error.is_too_many_requests() || error.is_unauthorized();
 }
 
-bool is_of_another(const kube::ApiError& error) {
-  const auto says = [&](std::string_view words) {
-    return error.message.find(words) != std::string::npos;
-  };
-  return (error.is_invalid() && says("metadata.uid")) ||
-         (error.is_conflict() && says("UID in precondition"));
-}
-
 MadeObjects judge_refusal(const kube::ApiError& error) {
   if (is_unanswered(error)) return {Making::Unavailable, error.message};
   constexpr std::string_view missing = "namespaces \"";
@@ -353,7 +345,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
         kube::patch_request(list->resources[index], kube::namespace_of(ours), kube::name_of(ours),
                             kube::Patch::Merge, patch, {.field_manager = field_manager}),
         [self = shared_from_this(), index, list](const Reply<json::value>& done) {
-          if (!done && is_of_another(done.error()))
+          if (!done && done.error().is_of_another())
             return list->done({Making::NotNow, "what another controller made for it has changed"});
           if (!done) return list->done(judge_refusal(done.error()));
           self->make_listed(index + 1, list);
@@ -385,7 +377,7 @@ struct ObjectWriter::Core : std::enable_shared_from_this<Core> {
         kube::patch_request(kube::resources::pods(), kube::namespace_of(pod), kube::name_of(pod),
                             kube::Patch::Merge, patch, {.field_manager = field_manager}),
         [self = shared_from_this(), index, pods, listed](const Reply<json::value>& done) {
-          if (!done && !done.error().is_not_found() && !is_of_another(done.error()))
+          if (!done && !done.error().is_not_found() && !done.error().is_of_another())
             return listed->done(judge_refusal(done.error()));
           self->adopt_pod(index + 1, pods, listed);
         });

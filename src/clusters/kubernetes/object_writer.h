@@ -35,10 +35,6 @@ struct MadeObjects {
 /// wrote at once, a quota say, and whoever asks again is served.
 bool is_unanswered(const kube::ApiError& error);
 
-/// The uid that a patch names is not that of what is there: another one of its name came. Other
-/// conflicts tell nothing of it: two wrote at once, or a quota or a webhook is in the way.
-bool is_of_another(const kube::ApiError& error);
-
 /// Whether a refusal is the job's fault, the cluster's, or a matter of time.
 MadeObjects judge_refusal(const kube::ApiError& error);
 

@@ -55,15 +55,15 @@ TEST(ObjectWriter, AnotherOfTheNameIsToldByTheUidThatThePatchNames) {
   error.code = 422;
   error.reason = "Invalid";
   error.message = R"(Pod "p" is invalid: metadata.uid: Invalid value: "a": field is immutable)";
-  EXPECT_TRUE(is_of_another(error));
+  EXPECT_TRUE(error.is_of_another());
   error.message = R"(Pod "p" is invalid: metadata.labels: Invalid value: "a b")";
-  EXPECT_FALSE(is_of_another(error)) << "that is what was asked for";
+  EXPECT_FALSE(error.is_of_another()) << "that is what was asked for";
   error.code = 409;
   error.reason = "Conflict";
   error.message =
       R"(Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, )"
       "AdditionalErrorMsg: Precondition failed: UID in precondition: a, UID in object meta: b";
-  EXPECT_TRUE(is_of_another(error));
+  EXPECT_TRUE(error.is_of_another());
 }
 
 TEST(ObjectWriter, AConflictThatNamesNoUidTellsNothingOfAnother) {
@@ -73,9 +73,9 @@ TEST(ObjectWriter, AConflictThatNamesNoUidTellsNothingOfAnother) {
   error.message =
       R"(Operation cannot be fulfilled on pods "p": the object has been modified; please apply )"
       "your changes to the latest version and try again";
-  EXPECT_FALSE(is_of_another(error));
+  EXPECT_FALSE(error.is_of_another());
   error.message = "";
-  EXPECT_FALSE(is_of_another(error));
+  EXPECT_FALSE(error.is_of_another());
 }
 
 TEST(ObjectWriter, PodsOfMusterPushNobodyAway) {
