@@ -262,17 +262,21 @@ class Runner {
   /// Nobody is evicted in the plan that starts him. So two kinds of starts may be followed by an
   /// eviction without news, one plan later: of a job that was served, since the place is its own
   /// although somebody higher has come to wait for it meanwhile, and of one that was there before
-  /// the pods were that a higher job must be near to or can only then do without.
+  /// the pods were that a higher job must be near to or can only then do without. Others may have
+  /// to go with them: without these it had not been enough.
   bool only_evicts(const sched::Plan& again, const Starts& starts) {
     std::set<std::string> evictors;
+    std::set<std::string> late;  // of these: one of the victims could not be evicted before
     for (const auto& decision : again.decisions) {
       const auto* stopped = std::get_if<model::Stopped>(&decision);
       if (stopped == nullptr) continue;
-      const bool late = starts.served.contains(stopped->job) ||
-                        (starts.all.contains(stopped->job) && is_relational(stopped->beneficiary));
-      if (!is_eviction(decision) || !late) return false;
+      if (!is_eviction(decision)) return false;
       evictors.insert(stopped->beneficiary);
+      if (starts.served.contains(stopped->job) ||
+          (starts.all.contains(stopped->job) && is_relational(stopped->beneficiary)))
+        late.insert(stopped->beneficiary);
     }
+    if (evictors != late) return false;
     // What was kept for others on these nodes is dropped, and others may keep what was kept for
     // those who evict now; nothing else happens.
     const bool gave_up_nodes =
