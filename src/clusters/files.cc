@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -64,6 +65,15 @@ Status make_dirs(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error)
     return Error{Fault::Unavailable, fmt::format("cannot make {}: {}", path, error.message())};
+  return Ok{};
+}
+
+Status make_dirs_below(const std::string& there, const std::string& path) {
+  for (std::size_t end = there.size(); end < path.size();) {
+    end = std::min(path.find('/', end + 1), path.size());
+    const std::string one = path.substr(0, end);
+    if (::mkdir(one.c_str(), 0755) != 0 && errno != EEXIST) return io_error("make", one);
+  }
   return Ok{};
 }
 

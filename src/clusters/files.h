@@ -45,6 +45,9 @@ Result<Pipe> make_pipe();  // both ends close on exec
 Error io_error(std::string_view what, std::string_view path);
 
 Status make_dirs(const std::string& path);
+/// The same below a directory that has to be there: one that was moved away meanwhile, or whose
+/// disk is gone, is not made anew. `path` begins with it.
+Status make_dirs_below(const std::string& there, const std::string& path);
 /// Fault::NotFound if there is none. Reads at most 64 MiB.
 Result<std::string> read_file(const std::string& path);
 /// Fault::Conflict if there is one.

@@ -42,7 +42,7 @@ Result<std::vector<int>> free_ports(std::size_t count) {
 Status write_files(const std::vector<model::CommandFile>& files, const std::string& dir) {
   for (const model::CommandFile& file : files) {
     const std::string path = dir + "/" + file.path;
-    if (Status s = make_dirs(std::filesystem::path(path).parent_path()); !s) return s;
+    if (Status s = make_dirs_below(dir, std::filesystem::path(path).parent_path()); !s) return s;
     if (Status s = write_new(path, file.content, file.executable ? 0755 : 0644); !s) return s;
   }
   return Ok{};
@@ -114,7 +114,7 @@ std::optional<Gang::End> Gang::prepare() {
 Status Gang::prepare_pod(std::size_t rank, std::string_view peers) {
   Pod& pod = pods_[rank];
   const std::string own = pod_dir(dir_, rank);
-  if (Status s = make_dirs(own); !s) return s;
+  if (Status s = make_dirs_below(dir_, own); !s) return s;
   if (Status s = write_files(spec_.files, own); !s) return s;
   pod.directory = spec_.working_dir.empty() ? own : spec_.working_dir;
   pod.spec.environment["MUSTER_PEERS"] = peers;

@@ -64,7 +64,7 @@ Status fill_blank(const std::string& dir) {
   }
   if (status && ::mkfifo((dir + "/control").c_str(), 0600) != 0)
     status = io_error("make", dir + "/control");
-  if (status) status = make_dirs(pod_dir(dir, 0));
+  if (status) status = make_dirs_below(dir, pod_dir(dir, 0));
   if (status) status = write_new(output_path(dir, 0), "", 0644);
   return status;
 }
