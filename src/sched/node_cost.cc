@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t mib = 1 << 20;
 /// Making prices costs milliseconds, so they are looked at again only so often.
 constexpr Duration model_pause = minutes(1);
-constexpr std::size_t small_fleet = 256;  // nodes; here it costs next to nothing
+/// Nodes; here the pause would be felt. It costs less there, but with the kinds of pods and GPUs.
+constexpr std::size_t small_fleet = 256;
 
 std::int64_t capped(std::int64_t amount) {
   return std::clamp<std::int64_t>(amount, 0, worth::amount_max);

@@ -340,30 +340,30 @@ void LabelledDesk::cancel_strays() {
 
 /// So that it is not taken again when its job is forgotten.
 void LabelledDesk::note_end(const std::string& job) {
-  const auto at = records_.find(job);
-  if (at == records_.end() || at->second.is_gone) return;
-  const json::string how(model::to_text(at->second.facts.row->state));
-  patch(at->second,
-        {{"metadata",
-          {{"uid", at->second.subject.uid}, {"annotations", {{work::ended_annotation, how}}}}}},
-        [this, job](const kube::Reply<json::value>& put) {
-          if (put || put.error().is_not_found() || put.error().is_conflict()) return;
-          parts_.later_after(kinds_pause, [this, job] { note_end(job); });
-        });
+  note(job, work::ended_annotation,
+       [](const Record& record) { return std::string(model::to_text(record.facts.row->state)); });
 }
 
 /// Its label was followed; what an administrator asks for is not what it says.
 void LabelledDesk::note_priority(const std::string& job) {
+  note(job, work::followed_annotation, [](const Record& record) {
+    return work::followed_text(record.facts.ask.priority, record.job());
+  });
+}
+
+/// On the object, as it is by then, until it is there.
+void LabelledDesk::note(const std::string& job, std::string_view annotation, NoteOf text) {
   const auto at = records_.find(job);
   if (at == records_.end() || at->second.is_gone) return;
-  const json::string text(work::followed_text(at->second.facts.ask.priority, job));
-  patch(at->second,
-        {{"metadata",
-          {{"uid", at->second.subject.uid}, {"annotations", {{work::followed_annotation, text}}}}}},
-        [this, job](const kube::Reply<json::value>& put) {
-          if (put || put.error().is_not_found() || put.error().is_of_another()) return;
-          parts_.later_after(kinds_pause, [this, job] { note_priority(job); });
-        });
+  const Record& record = at->second;
+  patch(
+      record,
+      {{"metadata", {{"uid", record.subject.uid}, {"annotations", {{annotation, text(record)}}}}}},
+      [this, job, annotation, text](const kube::Reply<json::value>& put) {
+        if (put || put.error().is_not_found() || put.error().is_of_another()) return;
+        parts_.later_after(kinds_pause,
+                           [this, job, annotation, text] { note(job, annotation, text); });
+      });
 }
 
 /// The object is to be another job from now on. The watch brings it with its new edition.

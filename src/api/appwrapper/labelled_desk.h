@@ -116,6 +116,8 @@ class LabelledDesk {
   void cancel_strays();
   void note_end(const std::string& job);
   void note_priority(const std::string& job);
+  using NoteOf = std::string (*)(const Record&);
+  void note(const std::string& job, std::string_view annotation, NoteOf text);
   void nudge_later(const Record& record);
   void reissue(const std::string& job, std::int64_t edition);
   void patch(const Record& record, const boost::json::value& what,
